@@ -1,0 +1,147 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Decides, with proof, whether an implementation of attention computes what it claims.
+#[derive(Debug, Parser)]
+#[command(name = "qkvet", version, after_help = "Examples:\n  qkvet check builtin:flash\n  qkvet check path/to/file.py:attention\n\nExit codes: 0 held, 1 findings, 2 usage or specification, 3 target could not be started or broke the\nprotocol, 4 nothing was checked, 130 interrupted.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a target against the laws of attention
+    #[command(after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)")]
+    Check(CheckArgs),
+    /// Run one stored case again
+    Replay(ReplayArgs),
+    /// List what is known
+    List {
+        /// What to list
+        what: Listed,
+    },
+    /// Explain a law, fault, convention, contract or code
+    Explain {
+        /// An id or a code such as QK221
+        name: String,
+    },
+    /// Print the JSON Schema of a file format
+    Schema {
+        /// law, fault, convention, contract, suite or report
+        name: Option<String>,
+        /// List the names
+        #[arg(long)]
+        list: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Listed {
+    Laws,
+    Faults,
+    Conventions,
+    Contracts,
+    Suites,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Human,
+    /// One JSON document on stdout
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TargetArgs {
+    /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub(crate) convention: Vec<String>,
+    /// Judge by this contract instead of the loosest of its format (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) contract: Vec<String>,
+    /// Python interpreter; default: that of the active virtual environment, else python3
+    #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Array library of a Python target; default: what its module imports
+    #[arg(long, value_enum)]
+    pub(crate) arrays: Option<ArraysArg>,
+    /// Axis order of query, key, value and output
+    #[arg(long, value_enum)]
+    pub(crate) layout: Option<LayoutArg>,
+    /// Device of torch and jax arrays, such as cuda:0
+    #[arg(long)]
+    pub(crate) device: Option<String>,
+    /// Longest time for one call, in seconds
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
+    pub(crate) timeout: f64,
+    /// Longest time for loading the target, in seconds
+    #[arg(long, default_value_t = 180.0, value_name = "SECONDS")]
+    pub(crate) start_timeout: f64,
+    /// Configuration file; default: qkvet.yaml beside the target or above
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ArraysArg {
+    Numpy,
+    Torch,
+    Jax,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LayoutArg {
+    Bhnd,
+    Bnhd,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// What to check
+    pub(crate) target: String,
+    /// Suite: smoke, core, or a YAML file
+    #[arg(long, default_value = "core", value_name = "ID|FILE")]
+    pub(crate) suite: String,
+    /// Only these laws, by id or as a YAML file (repeatable)
+    #[arg(long, value_name = "ID|FILE")]
+    pub(crate) law: Vec<String>,
+    /// Only these formats: float64, float32, bfloat16, float16
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) dtype: Vec<String>,
+    /// Seed of the suite
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Workers, each with a target of its own [default: cores for built-in targets, 1 for others]
+    #[arg(short, long)]
+    pub(crate) jobs: Option<usize>,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+    /// SUSPECT and INCONCLUSIVE fail too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Stop at the first finding
+    #[arg(short = 'x', long)]
+    pub(crate) fail_fast: bool,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) on: TargetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// Id that `qkvet check` printed in this folder, or a file
+    pub(crate) case: String,
+    /// Another target than the one it failed on
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) on: TargetArgs,
+}

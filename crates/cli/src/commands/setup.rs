@@ -1,0 +1,130 @@
+//! From arguments and declarations to what the runner takes.
+
+#![allow(clippy::disallowed_methods, reason = "configuration is read here and nowhere else")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use qkvet_run::python::{Arrays, Layout, find_python};
+use qkvet_run::target::{NamedTarget, TargetKind, resolve};
+use qkvet_spec::{Catalog, Contract, Convention, Dtype, SpecError, nearest};
+
+use crate::args::{ArraysArg, LayoutArg, TargetArgs};
+use crate::exit::Failure;
+
+/// The folder that cases are kept in.
+pub(super) const STORE: &str = ".qkvet";
+
+/// Finds the target and lays the flags over its declarations.
+pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result<NamedTarget, Failure> {
+    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let python = find_python(args.python.as_deref(), virtual_env.as_deref());
+    let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let mut target = resolve(name, &python, &folder, args.config.as_deref(), catalog)?;
+    if let TargetKind::Python(config) = &mut target.kind {
+        config.timeout = seconds("--timeout", args.timeout)?;
+        config.start_timeout = seconds("--start-timeout", args.start_timeout)?;
+        if let Some(arrays) = args.arrays {
+            config.arrays = Some(match arrays {
+                ArraysArg::Numpy => Arrays::Numpy,
+                ArraysArg::Torch => Arrays::Torch,
+                ArraysArg::Jax => Arrays::Jax,
+            });
+        }
+        if let Some(layout) = args.layout {
+            config.layout = match layout {
+                LayoutArg::Bhnd => Layout::Bhnd,
+                LayoutArg::Bnhd => Layout::Bnhd,
+            };
+        }
+        if let Some(device) = &args.device {
+            config.device = Some(device.clone());
+        }
+    }
+    Ok(target)
+}
+
+fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
+    match Duration::try_from_secs_f64(value) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(Failure::Usage(format!("{flag}: expected a positive number of seconds, got {value}"))),
+    }
+}
+
+/// Conventions of flags and `qkvet.yaml`; a flag wins over the file.
+pub(super) fn conventions<'a>(target: &NamedTarget, flags: &[String], catalog: &'a Catalog) -> Result<Vec<&'a Convention>, Failure> {
+    let mut chosen: BTreeMap<String, String> = target.entry.conventions.clone().into_iter().collect();
+    for flag in flags {
+        let Some((field, value)) = flag.split_once('=') else {
+            return Err(Failure::Usage(format!("--convention {flag}: expected field=value, such as causal=upper-left")));
+        };
+        chosen.insert(field.trim().to_owned(), value.trim().to_owned());
+    }
+    let find = |(field, value): (&String, &String)| {
+        let of_field: Vec<&Convention> = catalog.conventions.values().filter(|convention| convention.field == *field).collect();
+        if let Some(found) = of_field.iter().find(|convention| convention.value == *value) {
+            return Ok(*found);
+        }
+        let (what, known): (String, Vec<&str>) = if of_field.is_empty() {
+            (format!("convention `{field}`"), catalog.conventions.values().map(|convention| convention.field.as_str()).collect())
+        } else {
+            (format!("convention `{field}={value}`"), of_field.iter().map(|convention| convention.value.as_str()).collect())
+        };
+        let wrong = if of_field.is_empty() { field } else { value };
+        let hint = nearest(wrong, known.iter().copied()).map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+        Err(Failure::Spec(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}"))))
+    };
+    chosen.iter().filter(|(field, value)| !is_standard(field, value)).map(find).collect()
+}
+
+/// Declaring the standard is allowed and changes nothing.
+fn is_standard(field: &str, value: &str) -> bool {
+    matches!((field, value), ("causal", "lower-right") | ("empty-row", "zero") | ("mask", "true-attends") | ("head-map", "grouped"))
+}
+
+/// Contracts by format: the loosest of each, unless declared.
+pub(super) fn contracts<'a>(
+    target: &NamedTarget,
+    flags: &[String],
+    dtypes: &[Dtype],
+    catalog: &'a Catalog,
+) -> Result<BTreeMap<Dtype, &'a Contract>, Failure> {
+    let mut chosen = BTreeMap::new();
+    for dtype in dtypes {
+        chosen.insert(*dtype, catalog.default_contract(*dtype)?);
+    }
+    for id in target.entry.contracts.iter().chain(flags) {
+        let contract = Catalog::find("contract", &catalog.contracts, id)?;
+        if chosen.contains_key(&contract.dtype) {
+            chosen.insert(contract.dtype, contract);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Formats by name.
+pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
+    let known = Dtype::ALL.map(Dtype::name);
+    names
+        .iter()
+        .map(|name| {
+            Dtype::from_name(name).ok_or_else(|| {
+                let hint = nearest(name, known).map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+                Failure::Usage(format!("--dtype {name}: expected a known format\nhint: {hint}"))
+            })
+        })
+        .collect()
+}
+
+/// Reads a file that the user names in place of an id; `None` when it is not a file name.
+pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Failure> {
+    if !Path::new(name).extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+        return Ok(None);
+    }
+    let size = std::fs::metadata(name).map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?.len();
+    if size > 1 << 20 {
+        return Err(Failure::Usage(format!("file at {name}: expected at most 1 MiB, got {size} bytes")));
+    }
+    std::fs::read_to_string(name).map(Some).map_err(|error| Failure::Usage(format!("file at {name}: expected a readable text, got: {error}")))
+}

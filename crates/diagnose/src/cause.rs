@@ -1,0 +1,49 @@
+//! Causes: the fault whose exact function holds every wrong result, or whose simulation returns it bit for bit.
+
+use qkvet_engine::law::{CallRecord, explains};
+use qkvet_engine::simulate::{Simulator, faulty_meaning};
+use qkvet_spec::{Behavior, Contract, Execution, Fault, Meaning, Response, Target};
+
+/// A fault and how much of the evidence it explains.
+#[derive(Clone, Debug)]
+pub struct Cause<'a> {
+    /// The fault.
+    pub fault: &'a Fault,
+    /// Numbers of the failures it explains.
+    pub explained: Vec<usize>,
+}
+
+/// The faults that explain at least one of `failures`, the best first; ties keep the order of `faults`.
+///
+/// A fault of meaning explains a failure when the enclosure of every call under it, widened by the contract's bound, holds
+/// what came back. A fault of execution explains it when the simulator returns the same bits, non-finite numbers counting as
+/// the same.
+pub fn cause<'a>(failures: &[(&[CallRecord], &Contract)], base: &Meaning, faults: impl IntoIterator<Item = &'a Fault>) -> Vec<Cause<'a>> {
+    let explained_by = |fault: &'a Fault| {
+        let explained = failures.iter().enumerate().filter(|(_, (calls, contract))| matches(calls, contract, base, fault));
+        Cause { fault, explained: explained.map(|(at, _)| at).collect() }
+    };
+    let mut causes: Vec<Cause<'a>> = faults.into_iter().map(explained_by).filter(|cause| !cause.explained.is_empty()).collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.explained.len()));
+    causes
+}
+
+fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fault) -> bool {
+    if fault.behavior == Some(Behavior::InputsOverwritten) {
+        return calls.iter().any(|record| !record.output.inputs_unchanged);
+    }
+    if !fault.meaning.is_empty() {
+        return explains(calls, |call| faulty_meaning(base, fault, call), contract);
+    }
+    if fault.execution.is_empty() || calls.is_empty() {
+        return false;
+    }
+    let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
+    calls.iter().all(|record| match simulator.call(&record.call) {
+        Response::Output(output) => {
+            let (x, y) = (&record.output.output, &output.output);
+            x.shape == y.shape && x.data.iter().zip(&y.data).all(|(x, y)| x.to_bits() == y.to_bits() || !(x.is_finite() || y.is_finite()))
+        }
+        _ => false,
+    })
+}

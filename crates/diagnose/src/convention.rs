@@ -1,0 +1,44 @@
+//! Undeclared conventions: the set of legitimate choices under which recorded failures are what was asked for.
+
+use qkvet_engine::law::{CallRecord, explains};
+use qkvet_spec::{Contract, Convention, Meaning};
+
+/// `base` under several conventions.
+pub fn applied(base: &Meaning, conventions: &[&Convention]) -> Meaning {
+    conventions.iter().fold(base.clone(), |meaning, convention| convention.meaning.apply(&meaning))
+}
+
+/// The smallest set of conventions, at most one a field, that explains the most of `failures`.
+///
+/// Declared fields are not touched: what is declared is not guessed. The set proposes and never excuses; the caller judges the
+/// target again under it.
+pub fn conventions_that_explain<'a>(
+    failures: &[(&[CallRecord], &Contract)],
+    base: &Meaning,
+    known: impl IntoIterator<Item = &'a Convention>,
+    declared: &[&str],
+) -> Vec<&'a Convention> {
+    let mut fields: Vec<(&str, Vec<&Convention>)> = Vec::new();
+    for convention in known.into_iter().filter(|convention| !declared.contains(&convention.field.as_str())) {
+        match fields.iter_mut().find(|(field, _)| *field == convention.field) {
+            Some((_, values)) => values.push(convention),
+            None => fields.push((&convention.field, vec![convention])),
+        }
+    }
+    let mut sets: Vec<Vec<&Convention>> = vec![Vec::new()];
+    for (_, values) in &fields {
+        let longer: Vec<Vec<&Convention>> =
+            sets.iter().flat_map(|set| values.iter().map(|value| [set.as_slice(), &[*value]].concat())).collect();
+        sets.extend(longer);
+    }
+    sets.sort_by_key(Vec::len);
+    let mut best = (0, Vec::new());
+    for set in sets.into_iter().skip(1) {
+        let meaning = applied(base, &set);
+        let explained = failures.iter().filter(|(calls, contract)| explains(calls, |_| meaning.clone(), contract)).count();
+        if explained > best.0 {
+            best = (explained, set);
+        }
+    }
+    best.1
+}

@@ -1,0 +1,92 @@
+//! Witnesses: the smallest input that still shows a finding, and its text.
+
+use qkvet_gen::{CasePlan, shrink};
+use qkvet_spec::{Binding, Case, CheckedLaw, Matrices};
+
+/// Larger tensors are shown by their shape.
+const SHOWN_ELEMENTS: usize = 16;
+
+/// The smallest plan reached from `start` within `budget` calls of `fails`; never one that did not fail.
+pub fn smallest(law: &CheckedLaw, start: &CasePlan, budget: usize, fails: &mut dyn FnMut(&CasePlan, &Case) -> bool) -> CasePlan {
+    shrink(law, start, budget, fails)
+}
+
+/// Format, extents and options in one line; extents that are 1 are left out.
+pub fn describe_call(case: &Case) -> String {
+    let d = case.dims;
+    let extents = [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
+    let mut parts = vec![case.dtype.to_string()];
+    parts.extend(extents.iter().filter(|(name, n)| *n != 1 || matches!(*name, "n_q" | "n_k")).map(|(name, n)| format!("{name}={n}")));
+    if let Some(scale) = case.options.scale {
+        parts.push(format!("scale={scale}"));
+    }
+    if case.options.causal {
+        parts.push("causal".to_owned());
+    }
+    if let Some(mask) = &case.options.mask {
+        parts.push(format!("mask {}", shape(&mask.shape)));
+    }
+    if let Some(bias) = &case.options.bias {
+        parts.push(format!("bias {}", shape(&bias.shape)));
+    }
+    parts.join(" ")
+}
+
+/// The inputs, one a line: `Q = [[1, 0]]`, or their shape where they are large.
+pub fn describe_inputs(case: &Case) -> Vec<String> {
+    let mut lines: Vec<String> = case.bindings.iter().map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
+    if let Some(mask) = &case.options.mask {
+        let entries: Vec<f64> = mask.data.iter().map(|m| f64::from(u8::from(*m))).collect();
+        lines.push(format!("mask = {}", array(&mask.shape, &entries)));
+    }
+    if let Some(bias) = &case.options.bias {
+        lines.push(format!("bias = {}", array(&bias.shape, &bias.data)));
+    }
+    lines
+}
+
+fn binding_text(binding: &Binding) -> String {
+    match binding {
+        Binding::Dim(n) | Binding::Index(n) => n.to_string(),
+        Binding::Indices(set) => format!("{set:?}"),
+        Binding::Real(x) => x.to_string(),
+        Binding::Matrices(m) => matrices_text(m),
+    }
+}
+
+fn matrices_text(m: &Matrices) -> String {
+    let mut extents: Vec<usize> = [m.batch, m.heads].into_iter().flatten().filter(|n| *n != 1).collect();
+    extents.extend([m.rows, m.cols]);
+    array(&extents, &m.data)
+}
+
+fn shape(extents: &[usize]) -> String {
+    format!("({})", extents.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
+}
+
+/// Nested brackets, or the shape alone.
+fn array(extents: &[usize], data: &[f64]) -> String {
+    if data.len() > SHOWN_ELEMENTS {
+        return format!("values of shape {}", shape(extents));
+    }
+    match extents {
+        [] => data.first().map_or_else(String::new, f64::to_string),
+        [_, inner @ ..] => {
+            let size: usize = inner.iter().product();
+            let parts: Vec<String> = if size == 0 { Vec::new() } else { data.chunks_exact(size).map(|part| array(inner, part)).collect() };
+            format!("[{}]", parts.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_arrays_are_printed_in_full() {
+        assert_eq!(array(&[2, 2], &[1.0, 0.0, -0.5, 2.0]), "[[1, 0], [-0.5, 2]]");
+        assert_eq!(array(&[1, 0], &[]), "[]");
+        assert_eq!(array(&[5, 5], &[0.0; 25]), "values of shape (5, 5)");
+    }
+}

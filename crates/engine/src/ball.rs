@@ -1,0 +1,217 @@
+//! Balls: a midpoint and a radius, with a second radius for the probabilistic bound. Rounding to nearest only.
+//!
+//! Every operation encloses: real operands anywhere in their balls give a result in the result's ball. Operations that are
+//! exact in binary64 keep radius 0, so exact data stay exact through permutations, sums on a grid and powers of two.
+
+use crate::exp::{EXP_ERROR, exp1};
+
+/// Unit roundoff of binary64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// All reals within `rad` of `mid`; `soft ≤ rad` is the radius under the probabilistic model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ball {
+    /// Midpoint; NaN stands for "the value is NaN".
+    pub mid: f64,
+    /// Proved radius.
+    pub rad: f64,
+    /// Probabilistic radius.
+    pub soft: f64,
+}
+
+/// An upper bound of a non-negative sum or product of a few rounded terms; 0 stays 0.
+fn up(x: f64) -> f64 {
+    if x > 0.0 { x * (1.0 + 8.0 * U) + f64::MIN_POSITIVE } else { x }
+}
+
+/// `x · y` for radii, where `0 · ∞ = 0`: a zero factor makes every real product zero.
+fn product(x: f64, y: f64) -> f64 {
+    if x > 0.0 && y > 0.0 { x * y } else { 0.0 }
+}
+
+/// The rounding error of `a + b`, exactly (Knuth's two-sum); 0 when the sum overflowed.
+fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
+    let b_part = sum - a;
+    let error = (a - (sum - b_part)) + (b - b_part);
+    if error.is_finite() { error.abs() } else { 0.0 }
+}
+
+impl Ball {
+    /// The ball of one number.
+    pub fn exact(mid: f64) -> Self {
+        Self { mid, rad: 0.0, soft: 0.0 }
+    }
+
+    /// All of `[low, high]`.
+    pub fn between(low: f64, high: f64) -> Self {
+        let mid = if low.is_infinite() || high.is_infinite() { 0.0 } else { low / 2.0 + high / 2.0 };
+        let rad = up((high - mid).max(mid - low).max(0.0));
+        Self { mid, rad, soft: rad }
+    }
+
+    /// A number below which no element of the ball lies.
+    pub fn low(self) -> f64 {
+        if self.rad > 0.0 { lower(self.mid - self.rad) } else { self.mid }
+    }
+
+    /// A number above which no element of the ball lies.
+    pub fn high(self) -> f64 {
+        -self.neg().low()
+    }
+
+    /// `−x`.
+    pub fn neg(self) -> Self {
+        Self { mid: -self.mid, ..self }
+    }
+
+    /// `x + y`.
+    pub fn add(self, other: Self) -> Self {
+        let mid = self.mid + other.mid;
+        let error = sum_error(self.mid, other.mid, mid);
+        Self { mid, rad: up(self.rad + other.rad + error), soft: up(self.soft + other.soft + error) }
+    }
+
+    /// `x − y`.
+    pub fn sub(self, other: Self) -> Self {
+        self.add(other.neg())
+    }
+
+    /// `x · y`.
+    pub fn mul(self, other: Self) -> Self {
+        let mid = self.mid * other.mid;
+        let mut error = self.mid.mul_add(other.mid, -mid).abs();
+        if !error.is_finite() {
+            error = 0.0;
+        }
+        // Below this the fused residual itself may underflow.
+        if mid.abs() < f64::MIN_POSITIVE / U && self.mid != 0.0 && other.mid != 0.0 {
+            error += f64::MIN_POSITIVE;
+        }
+        let radius = |x: f64, y: f64| up(product(self.mid.abs(), y) + product(other.mid.abs(), x) + product(x, y) + error);
+        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
+    }
+
+    /// `x / y`; all reals when `y` may be zero.
+    pub fn div(self, other: Self) -> Self {
+        let mid = self.mid / other.mid;
+        let residual = (-mid).mul_add(other.mid, self.mid).abs();
+        let residual = if residual.is_finite() { residual } else { 0.0 };
+        let radius = |x: f64, y: f64| {
+            let divisor = other.mid.abs() - y;
+            if divisor > 0.0 {
+                up(up(x + product(mid.abs(), y) + residual) / (divisor * (1.0 - 2.0 * U)))
+            } else {
+                f64::INFINITY
+            }
+        };
+        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
+    }
+
+    /// `e^x`.
+    ///
+    /// # Error bound
+    /// `exp1` on `[−600, 0]` has relative error below [`EXP_ERROR`]; positive arguments go through the reciprocal; below −600
+    /// the value lies in `[0, e^−600]`. A radius `r ≤ 1` multiplies by a factor in `1 ± (r + r²)`.
+    pub fn exp(self) -> Self {
+        if self.mid.is_nan() {
+            return self;
+        }
+        if self.mid > 0.0 {
+            return Self::exact(1.0).div(self.neg().exp());
+        }
+        if self.high() < -600.0 {
+            return Self::between(0.0, 4e-261);
+        }
+        let mid = exp1(self.mid.max(-600.0));
+        let radius = |r: f64| if r <= 1.0 { up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR))) } else { f64::INFINITY };
+        Self { mid, rad: radius(self.rad), soft: radius(self.soft) }
+    }
+
+    /// `√x`, of the non-negative part of the ball.
+    pub fn sqrt(self) -> Self {
+        if self.rad == 0.0 {
+            let mid = self.mid.sqrt();
+            let rad = if mid * mid == self.mid && mid.mul_add(mid, -self.mid) == 0.0 { 0.0 } else { up(mid * U) };
+            return Self { mid, rad, soft: rad };
+        }
+        Self::between(lower(self.low().max(0.0).sqrt()), up(self.high().max(0.0).sqrt()))
+    }
+
+    /// `1/(1 + e^−x)`.
+    pub fn sigmoid(self) -> Self {
+        Self::exact(1.0).div(Self::exact(1.0).add(self.neg().exp()))
+    }
+
+    /// `|x|`.
+    pub fn abs(self) -> Self {
+        if self.rad == 0.0 || self.mid.abs() >= self.rad { Self { mid: self.mid.abs(), ..self } } else { Self::between(0.0, self.high().max(-self.low())) }
+    }
+
+    /// The larger of two.
+    pub fn max(self, other: Self) -> Self {
+        if self.mid.is_nan() || (self.rad == 0.0 && other.rad == 0.0 && self.mid >= other.mid) {
+            return self;
+        }
+        if other.mid.is_nan() || (self.rad == 0.0 && other.rad == 0.0) {
+            return other;
+        }
+        let hull = Self::between(self.low().max(other.low()), self.high().max(other.high()));
+        Self { soft: hull.rad.min(up(self.soft.max(other.soft) + (hull.mid - self.mid.max(other.mid)).abs())), ..hull }
+    }
+
+    /// The smaller of two.
+    pub fn min(self, other: Self) -> Self {
+        self.neg().max(other.neg()).neg()
+    }
+}
+
+/// A number not above the exact result that rounded to `x`.
+fn lower(x: f64) -> f64 {
+    x - (x.abs() * 2.0 * U + f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(ball: Ball, value: f64) -> bool {
+        ball.low() <= value && value <= ball.high()
+    }
+
+    #[test]
+    fn exact_arithmetic_stays_exact() {
+        let x = Ball::exact(1.5).add(Ball::exact(-0.25)).mul(Ball::exact(8.0)).div(Ball::exact(4.0));
+        assert_eq!(x, Ball::exact(2.5));
+        assert_eq!(Ball::exact(9.0).sqrt(), Ball::exact(3.0));
+        assert_eq!(Ball::exact(0.0).exp(), Ball { mid: 1.0, ..Ball::exact(0.0).exp() });
+    }
+
+    #[test]
+    fn inexact_results_are_enclosed() {
+        let third = Ball::exact(1.0).div(Ball::exact(3.0));
+        assert!(third.rad > 0.0 && third.rad < 1e-15);
+        let one = third.mul(Ball::exact(3.0));
+        assert!(holds(one, 1.0));
+        let sum = Ball::exact(1.0).add(Ball::exact(1e-17));
+        assert!(sum.rad >= 1e-17 && sum.rad < 1.1e-17);
+        let e = Ball::exact(1.0).exp();
+        assert!(holds(e, std::f64::consts::E) && e.rad < 1e-14);
+        assert!(holds(Ball::exact(2.0).sqrt(), std::f64::consts::SQRT_2));
+        assert!(holds(Ball::exact(-1000.0).exp(), 0.0));
+        assert!(Ball::exact(1.0).div(Ball::between(-1.0, 1.0)).rad.is_infinite());
+    }
+
+    #[test]
+    fn logistic_is_symmetric() {
+        let (up, down) = (Ball::exact(3.0).sigmoid(), Ball::exact(-3.0).sigmoid());
+        assert!(holds(up.add(down), 1.0));
+        assert!(up.rad < 1e-14);
+    }
+
+    #[test]
+    fn nan_is_kept() {
+        let nan = Ball::exact(f64::NAN);
+        assert!(nan.add(Ball::exact(1.0)).mid.is_nan());
+        assert!(nan.max(Ball::exact(1.0)).mid.is_nan() && Ball::exact(1.0).max(nan).mid.is_nan());
+    }
+}

@@ -1,0 +1,159 @@
+//! Certified enclosures of attention: midpoints from ordinary matrix products, radii from a proof.
+//!
+//! [`enclose`] is the entry. Rounding to nearest is all it needs; the derivations are in `docs/bounds.md`. How far a declared
+//! implementation may be from the exact value is the business of [`bound`](crate::bound::bound), not of this module.
+
+mod element;
+mod exact;
+mod logits;
+mod over_queries;
+mod rows;
+mod sight;
+mod table;
+
+pub use exact::ExactRow;
+
+use crate::head::{Head, Normalization};
+
+/// Enclosure of the output of a [`Head`], with what [`bound`](crate::bound::bound) needs to know about it.
+///
+/// The exact output is within `rad` of `mid`, element by element. A row that sees no key under
+/// [`EmptyRow::Nan`](crate::head::EmptyRow::Nan) has midpoint NaN and radius 0. A radius is never NaN; it is infinite when
+/// nothing could be proved, for example after an overflow.
+#[derive(Clone, Debug)]
+pub struct HeadEnclosure {
+    /// Midpoints, `(n_q, d_v)`.
+    pub mid: Vec<f64>,
+    /// Radii, `(n_q, d_v)`.
+    pub rad: Vec<f64>,
+    /// Upper bounds of `Σ_j w_ij |v_jc|`, `(n_q, d_v)`.
+    pub abar: Vec<f64>,
+    /// Upper bounds of the mean absolute deviation `Σ_j w_ij |v_jc − O_ic|`, `(n_q, d_v)`; `abar` when the weights do not sum
+    /// to 1 by construction.
+    pub deviation: Vec<f64>,
+    /// `√(Σ_j w_ij² v_jc²)`, `(n_q, d_v)`. No bound claimed: it serves the probable bound only.
+    pub product_norm: Vec<f64>,
+    /// Upper bounds of `Σ_j |v_jc|` over the visible keys, `(n_q, d_v)`.
+    pub value_abs_sum: Vec<f64>,
+    /// One entry for each query.
+    pub rows: Vec<RowStats>,
+}
+
+/// Data of one row of the exact problem.
+///
+/// A visible key is *dropped* when its logit is more than 600 below the largest of its row, else *kept*.
+#[derive(Clone, Debug)]
+pub struct RowStats {
+    /// Visible keys; 0 for an empty row.
+    pub visible: usize,
+    /// Visible keys that are dropped.
+    pub dropped: usize,
+    /// Upper bound of `(|scale| Σ_t |q_t k_t| + |bias|) / (z_max − z)` over the dropped keys.
+    pub dropped_ratio: f64,
+    /// Upper bound `Z` of `|scale · q·k| + |bias|` over the kept keys.
+    pub logit_max: f64,
+    /// Upper bound of `|bias|` over the kept keys.
+    pub bias_max: f64,
+    /// Upper bound `A` of `|scale| Σ_t |q_t k_t|` over the kept keys; 0 only if every such product is 0.
+    pub dot_max: f64,
+    /// Upper bound of `‖q‖`.
+    pub query_norm: f64,
+    /// Upper bound of `‖k‖` over the visible keys.
+    pub key_norm: f64,
+    /// Lower bound of `L = Σ_j e^(z_j − z_max)`, at least 1; 1 unless weights are normalized over keys.
+    pub sum_lower: f64,
+    /// `√(Σ_j w_j²)`. No bound claimed.
+    pub weight_norm: f64,
+    /// Bits with which every partial sum of every kept dot product is representable, whatever the order, above `dot_grid`.
+    pub dot_bits: i32,
+    /// Every partial sum of a kept dot product is a multiple of `2^dot_grid`.
+    pub dot_grid: i32,
+    /// Present when every visible logit is exactly 0 or at most −1100.
+    pub exact: Option<ExactRow>,
+}
+
+impl RowStats {
+    /// A row without visible keys.
+    fn empty() -> Self {
+        Self {
+            visible: 0,
+            dropped: 0,
+            dropped_ratio: 0.0,
+            logit_max: 0.0,
+            bias_max: 0.0,
+            dot_max: 0.0,
+            query_norm: 0.0,
+            key_norm: 0.0,
+            sum_lower: 1.0,
+            weight_norm: 0.0,
+            dot_bits: 0,
+            dot_grid: 0,
+            exact: None,
+        }
+    }
+
+    /// A row of which nothing is known.
+    fn unknown(visible: usize) -> Self {
+        let infinity = f64::INFINITY;
+        Self {
+            visible,
+            logit_max: infinity,
+            bias_max: infinity,
+            dot_max: infinity,
+            query_norm: infinity,
+            key_norm: infinity,
+            dot_bits: i32::MAX,
+            dot_grid: i32::MIN,
+            ..Self::empty()
+        }
+    }
+}
+
+impl HeadEnclosure {
+    fn new(head: &Head<'_>) -> Self {
+        let zeros = vec![0.0; head.n_q * head.d_v];
+        Self {
+            mid: zeros.clone(),
+            rad: zeros.clone(),
+            abar: zeros.clone(),
+            deviation: zeros.clone(),
+            product_norm: zeros.clone(),
+            value_abs_sum: zeros,
+            rows: Vec::with_capacity(head.n_q),
+        }
+    }
+
+    fn set(&mut self, index: usize, element: element::Element) {
+        self.mid[index] = element.mid;
+        self.rad[index] = element.rad;
+        self.abar[index] = element.abar;
+        self.deviation[index] = element.deviation;
+        self.product_norm[index] = element.product_norm;
+    }
+}
+
+/// Encloses the output `O_ic = Σ_j w_ij · v_jc` of one head.
+///
+/// # Shapes
+/// See [`Head`] → `(n_q, d_v)`.
+///
+/// # Error bound
+/// With `u = 2⁻⁵³`, `γ_k = ku/(1 − ku)`, `y` the error of a logit plus that of the exponential and `τ = y + y²`, the radius is
+/// `τ/(1−τ) · D + γ_κ · Ā + (γ_l + u) · |O|` plus cut-off and underflow terms, times `1 + 2⁻¹⁰`, where `Ā = Σ w|v|` and
+/// `D = Σ w|v − O|`. Derivation: docs/bounds.md#output.
+///
+/// # Edge cases
+/// Extents of 0 give empty results, or zero logits for `d_k = 0`. One visible key, and an exact row (docs/bounds.md#exact), have
+/// radius 0, or the smallest positive number if keys vanish in it.
+///
+/// # Panics
+/// Unless the slices have the lengths that the shapes say, see [`Head`].
+pub fn enclose(head: &Head<'_>) -> HeadEnclosure {
+    head.assert_shapes();
+    let mut enclosure = HeadEnclosure::new(head);
+    match head.normalization {
+        Normalization::OverKeys | Normalization::None => rows::enclose(head, &mut enclosure),
+        Normalization::OverQueries => over_queries::enclose(head, &mut enclosure),
+    }
+    enclosure
+}

@@ -1,0 +1,240 @@
+//! Number formats: rounding to them, their storage bits and their defining constants.
+//!
+//! Values of every format are held as `f64`, which contains them all. Rounding goes directly from `f64` to the format, so
+//! there is no double rounding. The names and parameters of the formats are in [`Dtype`].
+
+use qkvet_spec::Dtype;
+
+/// `x` rounded to the nearest number of the format, ties to even.
+///
+/// Beyond the largest finite number (plus half a spacing) the result is infinite; below the normal range spacing is constant
+/// (gradual underflow). NaN stays NaN and the sign of zero is kept.
+///
+/// # Error bound
+/// `|round(x) − x| ≤ max(u·|x|, η)` when the result is finite, with `u` = [`unit_roundoff`] and `η` = half of
+/// [`smallest_subnormal`].
+pub fn round(x: f64, dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Float64 => x,
+        Dtype::Float32 => f64::from(x as f32),
+        Dtype::Bfloat16 | Dtype::Float16 => round_16(x, dtype),
+    }
+}
+
+/// Whether rounding to the format leaves `x` as it is. Infinities and NaN belong to every format.
+#[expect(clippy::float_cmp, reason = "representable means unchanged by rounding")]
+pub fn is_representable(x: f64, dtype: Dtype) -> bool {
+    x.is_nan() || round(x, dtype) == x
+}
+
+/// Little-endian storage bits of the values, each first rounded to the format.
+pub fn encode(values: &[f64], dtype: Dtype) -> Vec<u8> {
+    match dtype {
+        Dtype::Float64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Dtype::Float32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+        Dtype::Bfloat16 | Dtype::Float16 => {
+            values.iter().flat_map(|x| bits_16(round_16(*x, dtype), dtype).to_le_bytes()).collect()
+        }
+    }
+}
+
+/// Values of little-endian storage bits. Bytes of an incomplete last element are ignored.
+pub fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f64> {
+    match dtype {
+        Dtype::Float64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+        Dtype::Float32 => bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
+        Dtype::Bfloat16 | Dtype::Float16 => {
+            bytes.as_chunks::<2>().0.iter().map(|b| value_16(u16::from_le_bytes(*b), dtype)).collect()
+        }
+    }
+}
+
+/// Unit roundoff `u = 2^−p`: the relative error of one rounding in the normal range.
+pub fn unit_roundoff(dtype: Dtype) -> f64 {
+    pow2(-significant_bits(dtype))
+}
+
+/// Smallest positive normal number.
+pub fn min_normal(dtype: Dtype) -> f64 {
+    pow2(dtype.min_exponent())
+}
+
+/// Smallest positive number, a subnormal: the spacing of numbers below the normal range.
+pub fn smallest_subnormal(dtype: Dtype) -> f64 {
+    pow2(dtype.min_exponent() - significant_bits(dtype) + 1)
+}
+
+/// Largest finite number.
+pub fn max_finite(dtype: Dtype) -> f64 {
+    (2.0 - pow2(1 - significant_bits(dtype))) * pow2(dtype.max_exponent())
+}
+
+/// `2^exponent`; 0 below the subnormals, infinite above the finite numbers.
+pub(crate) fn pow2(exponent: i32) -> f64 {
+    match exponent {
+        ..-1074 => 0.0,
+        -1074..-1022 => f64::from_bits(1 << (exponent + 1074)),
+        -1022..1024 => f64::from_bits(((exponent + 1023) as u64) << 52),
+        _ => f64::INFINITY,
+    }
+}
+
+/// `p` of the format as a signed number.
+fn significant_bits(dtype: Dtype) -> i32 {
+    dtype.precision() as i32
+}
+
+/// Rounds the 53-bit significand of `x` at the spacing that the format has there.
+fn round_16(x: f64, dtype: Dtype) -> f64 {
+    let bits = x.abs().to_bits();
+    let exponent = (bits >> 52) as i32 - 1023;
+    // f64 subnormals lie far below half of any 16-bit format's smallest number.
+    if exponent == 1024 || x == 0.0 {
+        return x;
+    }
+    let spacing_exponent = exponent.max(dtype.min_exponent()) - significant_bits(dtype) + 1;
+    let dropped_bits = spacing_exponent - (exponent - 52);
+    let magnitude = if exponent == -1023 || dropped_bits > 53 {
+        0.0
+    } else {
+        let significand = (bits & ((1 << 52) - 1)) | (1 << 52);
+        let floor = significand >> dropped_bits;
+        let rest = significand & ((1 << dropped_bits) - 1);
+        let half = 1 << (dropped_bits - 1);
+        let up = rest > half || (rest == half && floor & 1 == 1);
+        (floor + u64::from(up)) as f64 * pow2(spacing_exponent)
+    };
+    if magnitude > max_finite(dtype) { f64::INFINITY.copysign(x) } else { magnitude.copysign(x) }
+}
+
+/// Storage bits of a number of a 16-bit format. NaN becomes the positive quiet NaN.
+fn bits_16(x: f64, dtype: Dtype) -> u16 {
+    let mantissa_bits = significant_bits(dtype) - 1;
+    let sign = u16::from(x.is_sign_negative()) << 15;
+    let infinity = ((1u16 << (15 - mantissa_bits)) - 1) << mantissa_bits;
+    if x.is_nan() {
+        return infinity | (1 << (mantissa_bits - 1));
+    }
+    if x.is_infinite() {
+        return sign | infinity;
+    }
+    let smallest = smallest_subnormal(dtype);
+    if x.abs() < min_normal(dtype) {
+        return sign | (x.abs() / smallest) as u16;
+    }
+    let bits = x.abs().to_bits();
+    let exponent = (bits >> 52) as i32 - 1023;
+    let mantissa = ((bits >> (52 - mantissa_bits)) & ((1 << mantissa_bits) - 1)) as u16;
+    sign | (((exponent - dtype.min_exponent() + 1) as u16) << mantissa_bits) | mantissa
+}
+
+/// Value of the storage bits of a 16-bit format.
+fn value_16(bits: u16, dtype: Dtype) -> f64 {
+    let mantissa_bits = significant_bits(dtype) - 1;
+    let mantissa = bits & ((1 << mantissa_bits) - 1);
+    let field = i32::from((bits & 0x7fff) >> mantissa_bits);
+    let largest_field = (1 << (15 - mantissa_bits)) - 1;
+    let magnitude = if field == largest_field {
+        if mantissa == 0 { f64::INFINITY } else { f64::NAN }
+    } else if field == 0 {
+        f64::from(mantissa) * smallest_subnormal(dtype)
+    } else {
+        f64::from(mantissa | (1 << mantissa_bits)) * pow2(field - 1 + dtype.min_exponent() - mantissa_bits)
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "rounding is exact")]
+mod tests {
+    use super::*;
+
+    const NARROW: [Dtype; 2] = [Dtype::Bfloat16, Dtype::Float16];
+
+    fn all_patterns(dtype: Dtype) -> Vec<f64> {
+        let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        decode(&bytes, dtype)
+    }
+
+    #[test]
+    fn every_16_bit_pattern_survives_a_round_trip() {
+        for dtype in NARROW {
+            for (pattern, value) in (0..=u16::MAX).zip(all_patterns(dtype)) {
+                let bits = u16::from_le_bytes(encode(&[value], dtype).try_into().unwrap());
+                if value.is_nan() {
+                    assert!(decode(&bits.to_le_bytes(), dtype)[0].is_nan());
+                } else {
+                    assert_eq!(bits, pattern, "{dtype} {value:e}");
+                    assert_eq!(round(value, dtype).to_bits(), value.to_bits());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn between_neighbours_rounding_picks_the_nearer_and_ties_go_to_even() {
+        for dtype in NARROW {
+            let positive = &all_patterns(dtype)[..0x8000];
+            for (pattern, pair) in positive.windows(2).enumerate() {
+                let (low, high) = (pair[0], pair[1]);
+                if !high.is_finite() {
+                    break;
+                }
+                let midpoint = f64::midpoint(low, high);
+                let even = if pattern % 2 == 0 { low } else { high };
+                for sign in [1.0, -1.0] {
+                    assert_eq!(round(sign * midpoint, dtype).to_bits(), (sign * even).to_bits());
+                    assert_eq!(round(sign * midpoint.next_down(), dtype).to_bits(), (sign * low).to_bits());
+                    assert_eq!(round(sign * midpoint.next_up(), dtype).to_bits(), (sign * high).to_bits());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_boundary_to_infinity_is_half_a_spacing_above_the_largest_number() {
+        for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
+            let largest = max_finite(dtype);
+            let half_spacing = pow2(dtype.max_exponent() - significant_bits(dtype));
+            let boundary = largest + half_spacing;
+            assert_eq!(round(boundary, dtype), f64::INFINITY);
+            assert_eq!(round(-boundary, dtype), f64::NEG_INFINITY);
+            assert_eq!(round(boundary.next_down(), dtype), largest);
+            assert_eq!(round(f64::MAX, dtype), f64::INFINITY);
+        }
+        assert_eq!(max_finite(Dtype::Float16), 65504.0);
+        assert_eq!(max_finite(Dtype::Float32), f64::from(f32::MAX));
+        assert_eq!(max_finite(Dtype::Float64), f64::MAX);
+    }
+
+    #[test]
+    fn special_values_keep_their_nature() {
+        for dtype in Dtype::ALL {
+            assert!(round(f64::NAN, dtype).is_nan());
+            assert!(is_representable(f64::NAN, dtype));
+            assert!(decode(&encode(&[f64::NAN], dtype), dtype)[0].is_nan());
+            for x in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY] {
+                assert_eq!(round(x, dtype).to_bits(), x.to_bits());
+                assert_eq!(decode(&encode(&[x], dtype), dtype)[0].to_bits(), x.to_bits());
+            }
+        }
+        for dtype in NARROW {
+            assert_eq!(round(-5e-324, dtype).to_bits(), (-0.0f64).to_bits());
+            assert_eq!(round(smallest_subnormal(dtype) / 2.0, dtype), 0.0);
+            assert_eq!(round((smallest_subnormal(dtype) / 2.0).next_up(), dtype), smallest_subnormal(dtype));
+        }
+        assert!(!is_representable(1.0 + pow2(-8), Dtype::Bfloat16));
+        assert!(is_representable(1.0 + pow2(-7), Dtype::Bfloat16));
+    }
+
+    #[test]
+    fn constants_are_those_of_the_hardware_formats() {
+        assert_eq!(unit_roundoff(Dtype::Float64), f64::EPSILON / 2.0);
+        assert_eq!(unit_roundoff(Dtype::Float32), f64::from(f32::EPSILON) / 2.0);
+        assert_eq!(min_normal(Dtype::Float32), f64::from(f32::MIN_POSITIVE));
+        assert_eq!(smallest_subnormal(Dtype::Float64), 5e-324);
+        assert_eq!(smallest_subnormal(Dtype::Float32), f64::from(f32::from_bits(1)));
+        assert_eq!(smallest_subnormal(Dtype::Float16), pow2(-24));
+        assert_eq!(smallest_subnormal(Dtype::Bfloat16), pow2(-133));
+    }
+}

@@ -1,0 +1,286 @@
+//! The functions of the language.
+
+use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::{BoolTensor, Call, Tensor};
+
+use super::call::{bool_tensor, tensor};
+use super::evaluate::{Evaluator, Stop, Value};
+use super::matrices::BallMatrices;
+use crate::ball::Ball;
+use crate::interpret::{key_head, visibility};
+use crate::lowering::Want;
+
+fn size(n: i64) -> Result<usize, Stop> {
+    usize::try_from(n).map_err(|_| Stop::Law(format!("extent: expected 0 or more, got {n}")))
+}
+
+impl Evaluator<'_> {
+    fn index(&mut self, expr: &Expr, limit: usize) -> Result<usize, Stop> {
+        match self.value(expr)? {
+            Value::Index(i) if i < limit => Ok(i),
+            Value::Index(i) => Err(Stop::Law(format!("index `{}`: expected below {limit}, got {i}", self.text(expr)))),
+            _ => Err(Stop::Law(format!("`{}`: expected an index", self.text(expr)))),
+        }
+    }
+
+    fn matrix(&mut self, expr: &Expr) -> Result<BallMatrices, Stop> {
+        let value = self.value(expr)?;
+        self.matrices(&value)
+    }
+
+    /// Applies a function; argument counts and types were checked with the law.
+    pub(super) fn apply(&mut self, function: &str, args: &[Expr], named: &[(String, Expr)], whole: &Expr) -> Result<Value, Stop> {
+        let m = match function {
+            "attention" | "exact" | "weights" => return self.attention(function, args, named, whole),
+            "shape" => {
+                let value = self.value(&args[0])?;
+                return Ok(Value::Shape(self.shape(&value)?));
+            }
+            "exp" | "sqrt" | "sigmoid" => {
+                let value = self.value(&args[0])?;
+                let x = self.number(&value)?;
+                return Ok(Value::Number(match function {
+                    "exp" => x.exp(),
+                    "sqrt" => x.sqrt(),
+                    _ => x.sigmoid(),
+                }));
+            }
+            "spread" => {
+                let m = self.matrix(&args[0])?;
+                let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), Ball::sub);
+                return Ok(Value::Number(ranges.data.into_iter().reduce(Ball::max).unwrap_or(Ball::exact(0.0))));
+            }
+            "norm_max" => {
+                let m = self.matrix(&args[0])?;
+                return Ok(Value::Number(m.data.into_iter().map(Ball::abs).reduce(Ball::max).unwrap_or(Ball::exact(0.0))));
+            }
+            "ones" | "zeros" => {
+                let fill = if function == "ones" { 1.0 } else { 0.0 };
+                let rows = size(self.integer(&args[0])?)?;
+                let cols = args.get(1).map_or(Ok(1), |cols| self.integer(cols).and_then(size))?;
+                BallMatrices::plain(rows, cols, |_, _| fill)
+            }
+            "eye" => {
+                let n = size(self.integer(&args[0])?)?;
+                BallMatrices::plain(n, n, |i, j| f64::from(u8::from(i == j)))
+            }
+            "row" | "drop_row" | "scale_row" => {
+                let m = self.matrix(&args[0])?;
+                let i = self.index(&args[1], m.rows)?;
+                match function {
+                    "row" => m.select(&[i]),
+                    "drop_row" => m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>()),
+                    _ => {
+                        let value = self.value(&args[2])?;
+                        let factor = self.number(&value)?;
+                        m.map(m.rows, m.cols, |one, out| {
+                            out.extend(one.iter().enumerate().map(|(at, x)| if at / m.cols == i { x.mul(factor) } else { *x }));
+                        })
+                    }
+                }
+            }
+            "col" => {
+                let m = self.matrix(&args[0])?;
+                let c = self.index(&args[1], m.cols)?;
+                m.column(c)
+            }
+            "select" => {
+                let m = self.matrix(&args[0])?;
+                match self.value(&args[1])? {
+                    Value::Indices(rows) if rows.iter().all(|row| *row < m.rows) => m.select(&rows),
+                    _ => return Err(Stop::Law("`select`: expected row numbers within the matrix".to_owned())),
+                }
+            }
+            "indicator" => {
+                let n = size(self.integer(&args[1])?)?;
+                match self.value(&args[0])? {
+                    Value::Indices(set) => BallMatrices::plain(1, n, |_, c| f64::from(u8::from(set.contains(&c)))),
+                    _ => return Err(Stop::Law("`indicator`: expected a set of indices".to_owned())),
+                }
+            }
+            "where" => self.choose(args)?,
+            "hidden" => {
+                let i = self.index(&args[0], self.case.dims.n_q)?;
+                self.hidden(i)
+            }
+            "heads" => {
+                let parts = args.iter().map(|arg| self.matrix(arg)).collect::<Result<Vec<_>, _>>()?;
+                stack_heads(&parts)
+            }
+            "mean_heads" => mean_heads(&self.matrix(&args[0])?),
+            "repeat_heads" => {
+                let m = self.matrix(&args[0])?;
+                self.repeat_heads(&m)
+            }
+            "item" => {
+                let value = self.value(&args[0])?;
+                if matches!(value, Value::Absent) {
+                    return Ok(Value::Absent);
+                }
+                let m = self.matrices(&value)?;
+                let b = self.index(&args[1], m.batch.unwrap_or(1))?;
+                let data = (0..m.heads.unwrap_or(1)).flat_map(|h| m.at(b, h).to_vec()).collect();
+                BallMatrices { batch: None, data, ..m }
+            }
+            "min" | "max" | "sum" => {
+                let m = self.matrix(&args[0])?;
+                let fold = match function {
+                    "min" => Ball::min,
+                    "max" => Ball::max,
+                    _ => Ball::add,
+                };
+                match named {
+                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => m.over_rows(fold),
+                    _ => m.over_cols(fold),
+                }
+            }
+            "hcat" | "vcat" => {
+                let (x, y) = (self.matrix(&args[0])?, self.matrix(&args[1])?);
+                let (x, y) = self.align_leads(x, y)?;
+                if function == "vcat" { concat_rows(&x, &y) } else { concat_rows(&x.transpose(), &y.transpose()).transpose() }
+            }
+            other => return Err(Stop::Law(format!("function `{other}`: not evaluated"))),
+        };
+        Ok(Value::Matrices(m))
+    }
+
+    /// `where(C, X, Y)`: rows or entries of `X` where `C` is 1, of `Y` where it is 0.
+    fn choose(&mut self, args: &[Expr]) -> Result<BallMatrices, Stop> {
+        let (condition, yes, no) = (self.matrix(&args[0])?, self.matrix(&args[1])?, self.matrix(&args[2])?);
+        let (yes, no) = self.align_leads(yes, no)?;
+        let (condition, yes) = self.align_leads(condition, yes)?;
+        let (batch, heads) = (condition.batch.or(yes.batch).or(no.batch), condition.heads.or(yes.heads).or(no.heads));
+        let mut data = Vec::new();
+        for b in 0..batch.unwrap_or(1) {
+            for h in 0..heads.unwrap_or(1) {
+                let (c, y, n) = (condition.at(b, h), yes.at(b, h), no.at(b, h));
+                let chosen = |at: usize| if condition.cols == 1 { c[at / yes.cols] } else { c[at] } != Ball::exact(0.0);
+                data.extend((0..yes.rows * yes.cols).map(|at| if chosen(at) { y[at] } else { n[at] }));
+            }
+        }
+        Ok(BallMatrices { batch, heads, rows: yes.rows, cols: yes.cols, data })
+    }
+
+    /// 1 for the keys that no query head of their group sees at row `i`. An empty row that means the mean sees all.
+    fn hidden(&self, i: usize) -> BallMatrices {
+        let d = self.case.dims;
+        let call = self.blank_call();
+        let seen = visibility(self.judge.meaning, &call);
+        let mut hidden = vec![true; d.b * d.h_k * d.n_k];
+        for b in 0..d.b {
+            for h in 0..d.h_q {
+                let row = &seen[((b * d.h_q + h) * d.n_q + i) * d.n_k..][..d.n_k];
+                let all_matter = self.judge.meaning.empty_row == qkvet_spec::EmptyRow::Mean && !row.contains(&true);
+                let at = (b * d.h_k + key_head(self.judge.meaning, &call, h)) * d.n_k;
+                hidden[at..at + d.n_k].iter_mut().zip(row).for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
+            }
+        }
+        let data = hidden.into_iter().map(|h| Ball::exact(f64::from(u8::from(h)))).collect();
+        BallMatrices { batch: Some(d.b), heads: Some(d.h_k), rows: d.n_k, cols: 1, data }
+    }
+
+    fn attention(&mut self, function: &str, args: &[Expr], named: &[(String, Expr)], whole: &Expr) -> Result<Value, Stop> {
+        let label = self.text(whole);
+        let query = self.matrix(&args[0])?;
+        let key = self.matrix(&args[1])?;
+        let dtype = self.case.dtype;
+        let value = match args.get(2) {
+            Some(value) => self.matrix(value)?,
+            None => {
+                let value = self.value(&Expr { kind: ExprKind::Name("V".to_owned()), span: 0..0 })?;
+                self.matrices(&value)?
+            }
+        };
+        let batch = query.batch.or(key.batch).or(value.batch).unwrap_or(1);
+        let h_q = query.heads.unwrap_or(1);
+        let h_k = key.heads.or(value.heads).unwrap_or(h_q);
+        let make = |m: &BallMatrices, heads: usize, what: &str| tensor(m, batch, heads, dtype, what).map_err(Stop::Law);
+        let want = if function == "weights" { Want::Weights } else { Want::Output };
+        let options = &self.case.options;
+        let mut call = Call {
+            query: make(&query, h_q, "query")?,
+            key: make(&key, h_k, "key")?,
+            value: make(&value, h_k, "value")?,
+            scale: options.scale,
+            causal: options.causal,
+            mask: options.mask.clone(),
+            bias: options.bias.clone(),
+            return_weights: want == Want::Weights,
+        };
+        for (name, expr) in named {
+            let value = self.value(expr)?;
+            match name.as_str() {
+                "scale" => {
+                    let scale = self.number(&value)?;
+                    if scale.rad != 0.0 {
+                        return Err(Stop::Law("scale: expected an exact number".to_owned()));
+                    }
+                    call.scale = Some(scale.mid);
+                }
+                "mask" => call.mask = self.mask_argument(&value, batch, h_q)?,
+                _ => call.bias = self.bias_argument(&value, batch, h_q)?,
+            }
+        }
+        self.fit_options(&call)?;
+        if function == "exact" { Ok(Value::Matrices(self.exact(&call))) } else { self.ask(label, call, want) }
+    }
+
+    fn mask_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<BoolTensor>, Stop> {
+        match value {
+            Value::Absent => Ok(None),
+            Value::CaseOption("mask", _) => Ok(self.case.options.mask.clone()),
+            other => bool_tensor(&self.matrices(other)?, batch, heads).map(Some).map_err(Stop::Law),
+        }
+    }
+
+    fn bias_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<Tensor>, Stop> {
+        match value {
+            Value::Absent => Ok(None),
+            Value::CaseOption("bias", _) => Ok(self.case.options.bias.clone()),
+            other => tensor(&self.matrices(other)?, batch, heads, self.case.dtype, "bias").map(Some).map_err(Stop::Law),
+        }
+    }
+
+    /// An option of the case that a call takes over must fit the call's extents.
+    fn fit_options(&self, call: &Call) -> Result<(), Stop> {
+        let d = call.dims();
+        let full = [d.b, d.h_q, d.n_q, d.n_k];
+        let fits = |shape: &[usize]| shape.len() <= 4 && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full);
+        let mask = call.mask.as_ref().is_none_or(|mask| fits(&mask.shape));
+        let bias = call.bias.as_ref().is_none_or(|bias| fits(&bias.shape));
+        if mask && bias { Ok(()) } else { Err(Stop::Law(format!("mask or bias: expected a shape that broadcasts to {full:?}"))) }
+    }
+}
+
+fn stack_heads(parts: &[BallMatrices]) -> BallMatrices {
+    let first = &parts[0];
+    let data = (0..first.batch.unwrap_or(1)).flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec())).collect();
+    BallMatrices { batch: first.batch, heads: Some(parts.len()), rows: first.rows, cols: first.cols, data }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "head counts are small")]
+fn mean_heads(m: &BallMatrices) -> BallMatrices {
+    let heads = m.heads.unwrap_or(1);
+    let count = Ball::exact(heads as f64);
+    let mut data = Vec::new();
+    for b in 0..m.batch.unwrap_or(1) {
+        let mut sum = m.at(b, 0).to_vec();
+        for h in 1..heads {
+            sum.iter_mut().zip(m.at(b, h)).for_each(|(sum, x)| *sum = sum.add(*x));
+        }
+        data.extend(sum.into_iter().map(|sum| sum.div(count)));
+    }
+    BallMatrices { batch: m.batch, heads: None, rows: m.rows, cols: m.cols, data }
+}
+
+fn concat_rows(x: &BallMatrices, y: &BallMatrices) -> BallMatrices {
+    let (batch, heads) = (x.batch.or(y.batch), x.heads.or(y.heads));
+    let mut data = Vec::new();
+    for b in 0..batch.unwrap_or(1) {
+        for h in 0..heads.unwrap_or(1) {
+            data.extend_from_slice(x.at(b, h));
+            data.extend_from_slice(y.at(b, h));
+        }
+    }
+    BallMatrices { batch, heads, rows: x.rows + y.rows, cols: x.cols, data }
+}

@@ -1,0 +1,144 @@
+//! Ball matrices with optional batch and head axes: the values that laws compute with.
+
+use qkvet_spec::Matrices;
+
+use crate::ball::Ball;
+
+/// `(batch?, heads?, rows, cols)` balls, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BallMatrices {
+    pub(super) batch: Option<usize>,
+    pub(super) heads: Option<usize>,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) data: Vec<Ball>,
+}
+
+impl BallMatrices {
+    /// One matrix for all items and heads.
+    pub(super) fn plain(rows: usize, cols: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+        let data = (0..rows * cols).map(|at| Ball::exact(entry(at / cols, at % cols))).collect();
+        Self { batch: None, heads: None, rows, cols, data }
+    }
+
+    /// The exact numbers of a binding.
+    pub(super) fn exact(m: &Matrices) -> Self {
+        Self { batch: m.batch, heads: m.heads, rows: m.rows, cols: m.cols, data: m.data.iter().map(|x| Ball::exact(*x)).collect() }
+    }
+
+    /// Number of matrices along batch and heads.
+    pub(super) fn leads(&self) -> (usize, usize) {
+        (self.batch.unwrap_or(1), self.heads.unwrap_or(1))
+    }
+
+    /// Matrix of item `b` and head `h`; an absent axis is the same for all.
+    pub(super) fn at(&self, b: usize, h: usize) -> &[Ball] {
+        let b = if self.batch.is_some() { b } else { 0 };
+        let h = if self.heads.is_some() { h } else { 0 };
+        let size = self.rows * self.cols;
+        let at = (b * self.heads.unwrap_or(1) + h) * size;
+        &self.data[at..at + size]
+    }
+
+    /// Same leads, new matrices from old ones.
+    pub(super) fn map(&self, rows: usize, cols: usize, make: impl Fn(&[Ball], &mut Vec<Ball>)) -> Self {
+        let (batch, heads) = self.leads();
+        let mut data = Vec::with_capacity(batch * heads * rows * cols);
+        for b in 0..batch {
+            for h in 0..heads {
+                make(self.at(b, h), &mut data);
+            }
+        }
+        Self { batch: self.batch, heads: self.heads, rows, cols, data }
+    }
+
+    /// Entry by entry.
+    pub(super) fn each(&self, f: impl Fn(Ball) -> Ball) -> Self {
+        Self { data: self.data.iter().map(|x| f(*x)).collect(), ..*self }
+    }
+
+    /// The rows of the given numbers.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        let cols = self.cols;
+        self.map(rows.len(), cols, |m, out| rows.iter().for_each(|i| out.extend_from_slice(&m[i * cols..(i + 1) * cols])))
+    }
+
+    /// The column of the given number.
+    pub(super) fn column(&self, c: usize) -> Self {
+        self.map(self.rows, 1, |m, out| out.extend((0..self.rows).map(|i| m[i * self.cols + c])))
+    }
+
+    pub(super) fn transpose(&self) -> Self {
+        let (rows, cols) = (self.rows, self.cols);
+        self.map(cols, rows, |m, out| out.extend((0..rows * cols).map(|at| m[(at % rows) * cols + at / rows])))
+    }
+
+    /// Folds each column into one entry.
+    pub(super) fn over_rows(&self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
+        let cols = self.cols;
+        self.map(1, cols, |m, out| {
+            out.extend((0..cols).map(|c| m.iter().skip(c).step_by(cols).copied().reduce(&f).unwrap_or(Ball::exact(0.0))));
+        })
+    }
+
+    /// Folds each row into one entry.
+    pub(super) fn over_cols(&self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
+        self.map(self.rows, 1, |m, out| {
+            let fold = |row: &[Ball]| row.iter().copied().reduce(&f).unwrap_or(Ball::exact(0.0));
+            if self.cols == 0 { out.extend((0..self.rows).map(|_| Ball::exact(0.0))) } else { out.extend(m.chunks_exact(self.cols).map(fold)) }
+        })
+    }
+
+    /// Combines entry by entry; leads must already agree or be absent.
+    pub(super) fn zip(&self, other: &Self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
+        let (batch, heads) = (self.batch.or(other.batch), self.heads.or(other.heads));
+        let mut data = Vec::with_capacity(batch.unwrap_or(1) * heads.unwrap_or(1) * self.rows * self.cols);
+        for b in 0..batch.unwrap_or(1) {
+            for h in 0..heads.unwrap_or(1) {
+                data.extend(self.at(b, h).iter().zip(other.at(b, h)).map(|(x, y)| f(*x, *y)));
+            }
+        }
+        Self { batch, heads, rows: self.rows, cols: self.cols, data }
+    }
+
+    /// The matrix product; leads must already agree or be absent.
+    pub(super) fn matmul(&self, other: &Self) -> Self {
+        let (batch, heads) = (self.batch.or(other.batch), self.heads.or(other.heads));
+        let (rows, inner, cols) = (self.rows, self.cols, other.cols);
+        let mut data = Vec::with_capacity(batch.unwrap_or(1) * heads.unwrap_or(1) * rows * cols);
+        for b in 0..batch.unwrap_or(1) {
+            for h in 0..heads.unwrap_or(1) {
+                let (x, y) = (self.at(b, h), other.at(b, h));
+                for i in 0..rows {
+                    let start = data.len();
+                    data.resize(start + cols, Ball::exact(0.0));
+                    for (t, factor) in x[i * inner..(i + 1) * inner].iter().enumerate() {
+                        // An exact zero contributes nothing; permutations are mostly zeros.
+                        if *factor == Ball::exact(0.0) {
+                            continue;
+                        }
+                        let row = &y[t * cols..(t + 1) * cols];
+                        data[start..].iter_mut().zip(row).for_each(|(sum, v)| *sum = sum.add(factor.mul(*v)));
+                    }
+                }
+            }
+        }
+        Self { batch, heads, rows, cols, data }
+    }
+
+    /// Index of entry `at` as text: `[b=0, h=1, i=2, c=3]`.
+    pub(super) fn place(&self, at: usize) -> String {
+        let (heads, size) = (self.heads.unwrap_or(1), self.rows * self.cols);
+        let (lead, within) = (at / size, at % size);
+        let mut parts = Vec::new();
+        if self.batch.is_some() {
+            parts.push(format!("b={}", lead / heads));
+        }
+        if self.heads.is_some() {
+            parts.push(format!("h={}", lead % heads));
+        }
+        parts.push(format!("i={}", within / self.cols));
+        parts.push(format!("c={}", within % self.cols));
+        format!("[{}]", parts.join(", "))
+    }
+}

@@ -1,0 +1,14 @@
+//! Numeric truth of qkvet: enclosures, bounds, the interpreter of meanings, the simulator of executions, law evaluation.
+
+pub mod ball;
+pub mod bound;
+pub mod enclosure;
+pub mod exp;
+pub mod format;
+mod gemm;
+pub mod head;
+pub mod interpret;
+pub mod law;
+pub mod lowering;
+pub mod selftest;
+pub mod simulate;

@@ -1,0 +1,261 @@
+//! From a [`Call`] under a [`Meaning`] to the problems of its single heads: every named choice becomes numbers.
+
+use qkvet_spec::{
+    BoolTensor, Call, Causal, DefaultScale, Dims, EmptyRow, ExplicitScale, IndexEnv, IndexExpr, Mask, Meaning, Normalization, Stage, Tensor,
+    ValueReading,
+};
+
+use crate::head::{Bias, Head, RealScale, Visible};
+
+/// What meets the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// The values: the output of attention.
+    Output,
+    /// The identity: the weights themselves.
+    Weights,
+}
+
+/// Keys that each query sees.
+#[derive(Clone, Debug)]
+enum Sight {
+    All,
+    Prefix(Vec<usize>),
+    Mask(Vec<bool>),
+}
+
+/// The owned problem of one query head.
+#[derive(Clone, Debug)]
+pub(crate) struct LoweredHead {
+    n_q: usize,
+    n_k: usize,
+    d_k: usize,
+    d_v: usize,
+    query: Vec<f64>,
+    key: Vec<f64>,
+    value: Vec<f64>,
+    scale: RealScale,
+    bias: Option<(Vec<f64>, f64)>,
+    sight: Sight,
+    normalization: Normalization,
+    empty_row: EmptyRow,
+}
+
+impl LoweredHead {
+    /// The problem as the enclosure takes it.
+    pub(crate) fn head(&self) -> Head<'_> {
+        Head {
+            n_q: self.n_q,
+            n_k: self.n_k,
+            d_k: self.d_k,
+            d_v: self.d_v,
+            query: &self.query,
+            key: &self.key,
+            value: &self.value,
+            scale: self.scale,
+            bias: self.bias.as_ref().map(|(values, rel_error)| Bias { values, rel_error: *rel_error }),
+            visible: match &self.sight {
+                Sight::All => Visible::All,
+                Sight::Prefix(prefix) => Visible::Prefix(prefix),
+                Sight::Mask(mask) => Visible::Mask(mask),
+            },
+            normalization: self.normalization,
+            empty_row: self.empty_row,
+        }
+    }
+
+    /// Whether query `i` sees key `j`.
+    pub(crate) fn sees(&self, i: usize, j: usize) -> bool {
+        match &self.sight {
+            Sight::All => true,
+            Sight::Prefix(prefix) => j < prefix[i],
+            Sight::Mask(mask) => mask[i * self.n_k + j],
+        }
+    }
+}
+
+/// Evaluates index maps of a meaning for one call; a value outside `0..limit` is clamped into it.
+pub(crate) struct Maps<'a> {
+    meaning: &'a Meaning,
+    env: IndexEnv,
+}
+
+impl<'a> Maps<'a> {
+    pub(crate) fn new(meaning: &'a Meaning, call: &Call) -> Self {
+        Self { meaning, env: index_env(call) }
+    }
+
+    fn value(&self, map: &IndexExpr, env: IndexEnv, limit: usize) -> usize {
+        let value = map.eval(&env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0);
+        value.min(limit.saturating_sub(1))
+    }
+
+    fn count(&self, map: &IndexExpr) -> usize {
+        map.eval(&self.env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0)
+    }
+
+    /// Key/value head that query head `h` reads.
+    pub(crate) fn key_head(&self, h: usize) -> usize {
+        self.value(&self.meaning.head_map, IndexEnv { h: signed(h), ..self.env }, self.env.dims.h_k)
+    }
+
+    /// Columns of the output.
+    pub(crate) fn output_width(&self) -> usize {
+        self.count(&self.meaning.output_width)
+    }
+}
+
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The names of an index expression for this call.
+pub fn index_env(call: &Call) -> IndexEnv {
+    IndexEnv {
+        dims: call.dims(),
+        h: 0,
+        i: 0,
+        j: 0,
+        item: 0,
+        causal: call.causal,
+        mask: call.mask.is_some(),
+        bias: call.bias.is_some(),
+        scale: call.scale.is_some(),
+        dtype: call.dtype(),
+    }
+}
+
+/// The factor on the scores, as a real number.
+fn scale(meaning: &Meaning, call: &Call) -> RealScale {
+    let dims = call.dims();
+    let default = match meaning.default_scale {
+        DefaultScale::InverseSqrtDk => RealScale::inverse_sqrt(dims.d_k),
+        DefaultScale::InverseSqrtDv => RealScale::inverse_sqrt(dims.d_v),
+        DefaultScale::InverseDk if dims.d_k > 0 => RealScale { value: 1.0 / dims.d_k as f64, rel_error: f64::EPSILON },
+        DefaultScale::InverseDk | DefaultScale::One => RealScale::exact(1.0),
+    };
+    match (call.scale, meaning.explicit_scale) {
+        (None, _) | (Some(_), ExplicitScale::Ignored) => default,
+        (Some(scale), ExplicitScale::Used) => RealScale::exact(scale),
+        (Some(scale), ExplicitScale::TimesDefault) => {
+            RealScale { value: scale * default.value, rel_error: default.rel_error + 2.0 * f64::EPSILON }
+        }
+    }
+}
+
+/// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or full.
+pub(crate) fn broadcast_at(shape: &[usize], index: [usize; 4]) -> usize {
+    shape.iter().zip(&index[4 - shape.len()..]).fold(0, |at, (extent, i)| at * extent + if *extent == 1 { 0 } else { *i })
+}
+
+fn mask_at(mask: &BoolTensor, index: [usize; 4]) -> bool {
+    mask.data[broadcast_at(&mask.shape, index)]
+}
+
+fn bias_at(bias: &Tensor, index: [usize; 4]) -> f64 {
+    bias.data[broadcast_at(&bias.shape, index)]
+}
+
+/// How many keys the causal rule shows to query `i`.
+fn causal_prefix(meaning: &Meaning, dims: Dims, i: usize) -> usize {
+    let limit = match meaning.causal {
+        Causal::Ignored => return dims.n_k,
+        Causal::LowerRight => signed(i) + 1 + signed(dims.n_k) - signed(dims.n_q),
+        Causal::UpperLeft => signed(i) + 1,
+    };
+    usize::try_from((limit + meaning.causal_offset).max(0)).unwrap_or(0).min(dims.n_k)
+}
+
+fn sight(meaning: &Meaning, call: &Call, item: usize, h: usize, keys: usize, zero_keys: usize) -> Sight {
+    let dims = call.dims();
+    let mask = call.mask.as_ref().filter(|_| meaning.mask != Mask::Ignored);
+    let causal = call.causal && meaning.causal != Causal::Ignored;
+    if mask.is_none() && zero_keys == 0 {
+        if !causal && keys == dims.n_k {
+            return Sight::All;
+        }
+        let prefix = |i| if causal { causal_prefix(meaning, dims, i).min(keys) } else { keys };
+        return Sight::Prefix((0..dims.n_q).map(prefix).collect());
+    }
+    let attends = meaning.mask == Mask::TrueAttends;
+    let mut seen = Vec::with_capacity(dims.n_q * (dims.n_k + zero_keys));
+    for i in 0..dims.n_q {
+        let prefix = if causal { causal_prefix(meaning, dims, i).min(keys) } else { keys };
+        seen.extend((0..dims.n_k).map(|j| j < prefix && mask.is_none_or(|mask| mask_at(mask, [item, h, i, j]) == attends)));
+        seen.extend(std::iter::repeat_n(true, zero_keys));
+    }
+    Sight::Mask(seen)
+}
+
+fn rows(tensor: &Tensor, item: usize, head: usize) -> &[f64] {
+    let size = tensor.shape[2] * tensor.shape[3];
+    let at = (item * tensor.shape[1] + head) * size;
+    &tensor.data[at..at + size]
+}
+
+/// The problem of query head `h` of batch item `item`.
+pub(crate) fn lower(meaning: &Meaning, call: &Call, item: usize, h: usize, want: Want) -> LoweredHead {
+    let dims = call.dims();
+    let maps = Maps::new(meaning, call);
+    let here = IndexEnv { h: signed(h), item: signed(item), ..maps.env };
+    let key_head = maps.key_head(h);
+    let key_item = maps.value(&meaning.key_item, here, dims.b);
+    let query_head = maps.value(&meaning.query_head, here, dims.h_q);
+    let keys = maps.count(&meaning.keys).min(dims.n_k);
+    let zero_keys = maps.count(&meaning.zero_keys);
+    let n_k = dims.n_k + zero_keys;
+
+    let all_queries = rows(&call.query, item, query_head);
+    let mut query = Vec::with_capacity(dims.n_q * dims.d_k);
+    for i in 0..dims.n_q {
+        let from = maps.value(&meaning.query_index, IndexEnv { i: signed(i), ..here }, dims.n_q);
+        query.extend_from_slice(&all_queries[from * dims.d_k..(from + 1) * dims.d_k]);
+    }
+    let mut key = rows(&call.key, key_item, key_head).to_vec();
+    key.resize(n_k * dims.d_k, 0.0);
+    let (d_v, mut value) = match want {
+        Want::Weights => {
+            let mut eye = vec![0.0; n_k * dims.n_k];
+            (0..dims.n_k).for_each(|j| eye[j * dims.n_k + j] = 1.0);
+            (dims.n_k, eye)
+        }
+        Want::Output => {
+            let all = rows(&call.value, key_item, key_head);
+            let mut value = Vec::with_capacity(n_k * dims.d_v);
+            for j in 0..dims.n_k {
+                let from = maps.value(&meaning.value_index, IndexEnv { j: signed(j), ..here }, dims.n_k);
+                value.extend_from_slice(&all[from * dims.d_v..(from + 1) * dims.d_v]);
+            }
+            value.resize(n_k * dims.d_v, 0.0);
+            (dims.d_v, value)
+        }
+    };
+    if meaning.values == ValueReading::NonNegative {
+        value.iter_mut().for_each(|v| *v = v.max(0.0));
+    }
+    let scale = scale(meaning, call);
+    let bias = call.bias.as_ref().map(|bias| {
+        let scaled = meaning.stages.first() == Some(&Stage::Bias);
+        let factor = if scaled { scale.value } else { 1.0 };
+        let mut entries = Vec::with_capacity(dims.n_q * n_k);
+        for i in 0..dims.n_q {
+            entries.extend((0..dims.n_k).map(|j| factor * bias_at(bias, [item, h, i, j])));
+            entries.resize((i + 1) * n_k, 0.0);
+        }
+        (entries, if scaled { scale.rel_error + 2.0 * f64::EPSILON } else { 0.0 })
+    });
+    LoweredHead {
+        n_q: dims.n_q,
+        n_k,
+        d_k: dims.d_k,
+        d_v,
+        query,
+        key,
+        value,
+        scale,
+        bias,
+        sight: sight(meaning, call, item, h, keys, zero_keys),
+        normalization: meaning.normalization,
+        empty_row: meaning.empty_row,
+    }
+}

@@ -1,0 +1,130 @@
+//! The proof that `exp1` keeps its bound, as a computation with directed rounding at 300 bits, and samples against it.
+//!
+//! The argument is in `docs/bounds.md#exp`. Every quantity below is an upper bound of a magnitude: sums, products and quotients of
+//! non-negative numbers are rounded up.
+
+use std::f64::consts::LOG2_E;
+
+use dashu_float::FBig;
+use dashu_float::round::mode::{Down, HalfEven, Up};
+use qkvet_engine::exp::{COEFFICIENTS, CUTOFF, EXP_ERROR, LN2_HIGH, LN2_LOW, MAGIC, exp1};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const PRECISION: usize = 300;
+const U: f64 = f64::EPSILON / 2.0;
+
+type Upper = FBig<Up, 2>;
+type Lower = FBig<Down, 2>;
+
+fn up(x: f64) -> Upper {
+    Upper::try_from(x).unwrap().with_precision(PRECISION).value()
+}
+
+fn down(x: f64) -> Lower {
+    up(x).with_rounding()
+}
+
+/// `|x|` for an `x` between `low` and `high`, given as `high` and `−low`, both rounded up.
+fn magnitude(high: Upper, minus_low: Upper) -> Upper {
+    if high > minus_low { high } else { minus_low }
+}
+
+/// Lower and upper bound of `ln 2 = Σ 1/(k·2^k)`; the tail after `n` terms is below `2^−n`.
+fn ln2() -> (Lower, Upper) {
+    let (mut low, mut high, mut power) = (down(0.0), up(0.0), up(1.0));
+    for k in 1..=290 {
+        power /= up(2.0);
+        high += power.clone() / up(f64::from(k));
+        low += power.clone().with_rounding::<Down>() / down(f64::from(k));
+    }
+    (low, high + power)
+}
+
+/// Upper bound of `|exp1(x)/e^x − 1|` over `CUTOFF ≤ x ≤ 0`.
+fn proved_error() -> Upper {
+    let u = || up(U);
+    let one = || up(1.0);
+    let (ln2_low, ln2_high) = ln2();
+
+    // k·LN2_HIGH is exact: |k| < 2^10 and LN2_HIGH has at most 33 significant bits.
+    assert!(LN2_HIGH.to_bits().trailing_zeros() >= 20);
+    assert!(-CUTOFF * LOG2_E < 866.0 && MAGIC == 1.5 * 4_503_599_627_370_496.0);
+    let k_max = up(867.0);
+    let split_error = magnitude(
+        ln2_high.clone() - up(LN2_HIGH) - up(LN2_LOW),
+        up(LN2_HIGH) + up(LN2_LOW) - ln2_low.clone().with_rounding(),
+    );
+
+    // k is x·log₂e rounded to an integer, after one rounding of the product with a rounded constant.
+    let lowest_product: Upper = (down(LOG2_E) * ln2_low.clone()).with_rounding();
+    let log_error = magnitude(up(LOG2_E) * ln2_high.clone() - one(), one() - lowest_product);
+    let product_error = up(866.0) * (u() + log_error * (one() + u())) * up(1.125);
+    let r_exact = (up(0.5) + product_error) * ln2_high.clone();
+
+    // x − k·LN2_HIGH is exact: for k ≠ 0 it is a multiple of 2^−54 (as |x| > 1/4) and below 1/2.
+    assert!(r_exact < up(0.375) && ln2_low > down(0.65));
+    assert!(r_exact.clone() + k_max.clone() * (ln2_high - up(LN2_HIGH)) < up(0.5));
+    let low_error = u() * k_max.clone() * up(LN2_LOW) + k_max * split_error;
+    let r_error = low_error.clone() * (one() + u()) + u() * (r_exact.clone() + low_error);
+    let r_max = r_exact + r_error.clone();
+
+    // Horner: `error` and `size` of each tail of the series for |r| ≤ r_max.
+    let factorial = |k: usize| (1..=k).fold(1.0, |product, factor| product * factor as f64);
+    let coefficient_error = |k: usize| {
+        let computed = || up(COEFFICIENTS[13 - k]);
+        let low: Upper = (down(1.0) / down(factorial(k))).with_rounding();
+        magnitude(one() / up(factorial(k)) - computed(), computed() - low)
+    };
+    let product = |size: &Upper, error: &Upper| {
+        error.clone() * r_max.clone() + u() * (size.clone() + error.clone()) * r_max.clone()
+    };
+    let (mut size, mut error) = (one() / up(factorial(13)), coefficient_error(13));
+    for k in (1..13).rev() {
+        let before_rounding = product(&size, &error) + coefficient_error(k);
+        size = one() / up(factorial(k)) + size * r_max.clone();
+        error = before_rounding.clone() + u() * (size.clone() + before_rounding);
+    }
+    let last_product = product(&size, &error);
+
+    // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; what the series leaves out is below 1.5·r^14/14!.
+    let tail = (0..14).fold(up(1.5) / up(factorial(14)), |tail, _| tail * r_max.clone());
+    assert!(COEFFICIENTS[13] == 1.0 && r_max < up(0.375));
+    let below = (last_product.clone() + tail.clone() + u() / up(2.0)) / up(0.6875);
+    let above = last_product + tail + u();
+    let polynomial = magnitude(below, above);
+    let argument = r_error * up(1.001);
+    polynomial.clone() + argument.clone() + polynomial * argument
+}
+
+fn proved_units() -> f64 {
+    (proved_error() / up(U)).to_f64().value()
+}
+
+#[test]
+fn the_error_of_the_exponential_is_below_4u() {
+    let units = proved_units();
+    assert!(units < 4.0, "proved {units} u");
+    assert_eq!(EXP_ERROR.to_bits(), (4.0 * U).to_bits());
+}
+
+#[test]
+fn samples_agree_with_a_correctly_rounded_exponential() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut xs: Vec<f64> = (0..1500).map(|_| CUTOFF * rng.random::<f64>()).collect();
+    xs.extend((0..1500).map(|_| -2.0 * rng.random::<f64>()));
+    // Ends of the reduction intervals, where |r| is largest.
+    let ends = (0..865).map(|k| -(f64::from(k) + 0.5) * std::f64::consts::LN_2);
+    xs.extend(ends.flat_map(|x| [x.next_down(), x, x.next_up()]));
+    xs.extend([CUTOFF, -f64::MIN_POSITIVE, -5e-324, -1e-17]);
+    let precise = |x: f64| FBig::<HalfEven, 2>::try_from(x).unwrap().with_precision(130).value();
+    let mut worst = 0.0f64;
+    for x in xs {
+        let exact = precise(x).exp();
+        let error = ((precise(exp1(x)) - exact.clone()) / exact).to_f64().value().abs();
+        worst = worst.max(error / U);
+    }
+    let proved = proved_units();
+    assert!(worst <= proved, "seen {worst} u, proved {proved} u");
+    assert!(worst > 1.0, "the samples miss the hard arguments: {worst} u");
+}

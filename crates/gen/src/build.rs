@@ -1,0 +1,280 @@
+//! From a plan to a case: every variable of the law is bound to a value from its domain.
+
+use indexmap::IndexMap;
+use qkvet_engine::format::is_representable;
+use qkvet_spec::shape::DIMENSIONS;
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Binding, Case, CaseOptions, CheckedLaw, Dims, Domain, Given, Matrices, Values};
+
+use crate::draw::{Family, Role};
+use crate::exact::{Exact, Live, default_scale};
+use crate::extent::Extents;
+use crate::margin::{Margin, largest_margin};
+use crate::options::{Visible, bias_by, draw_bias, draw_mask};
+use crate::source::Source;
+use crate::usage::Usage;
+use crate::validate::{check_case, check_dims, check_plan};
+use crate::{CasePlan, GenError};
+
+/// Builds the case of a plan: the same plan gives the same bits on every machine.
+///
+/// `Q`, `K` and `V` are bound unless the law replaces them, then every variable that the law declares; masks and biases are
+/// read from the options. Every element is a number of the case's format.
+///
+/// # Errors
+/// A plan that does not fit the law: an option it does not range over, extents outside its domains or its condition.
+pub fn build(law: &CheckedLaw, plan: &CasePlan) -> Result<Case, GenError> {
+    check_dims(&plan.dims, "dims")?;
+    check_plan(law, plan)?;
+    let mut draft = Draft::new(law, plan)?;
+    draft.draw_options();
+    for name in ["Q", "K", "V"] {
+        if draft.usage.binds(name) {
+            let role = if name == "V" { Role::Value } else { Role::Key };
+            let binding = if name == "Q" { draft.query() } else { draft.tensor(name, role, draft.rows_of(name)) };
+            draft.bindings.insert(name.to_owned(), binding);
+        }
+    }
+    for given in &law.given {
+        draft.bind(given)?;
+    }
+    draft.finish()
+}
+
+/// A case in the making.
+struct Draft<'a> {
+    law: &'a CheckedLaw,
+    plan: &'a CasePlan,
+    usage: Usage,
+    source: Source,
+    extents: Extents,
+    /// The call's factor on `QKᵀ`.
+    scale: f64,
+    family: Family,
+    /// In the exact family of a law that reads query and key: the construction, and which keys of `K` are alive.
+    exact: Option<(Exact, Live)>,
+    options: CaseOptions,
+    bindings: IndexMap<String, Binding>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(law: &'a CheckedLaw, plan: &'a CasePlan) -> Result<Self, GenError> {
+        let usage = Usage::of(law);
+        let source = Source(plan.seed);
+        let dims = &plan.dims;
+        let scale = plan.scale.value().unwrap_or_else(|| default_scale(dims));
+        let reckoned = if scale == 0.0 { default_scale(dims) } else { scale };
+        let family = Family::new(plan.values, plan.tiny, plan.dtype, dims.d_k, reckoned, &mut source.draws("family"));
+        let exact = (plan.values == Values::Exact && !plan.tiny && usage.reads("Q")).then(|| {
+            let exact = Exact::new(plan.dtype, dims.d_k, scale);
+            let live = exact.live(source, "K", dims.b, dims.h_k, dims.n_k);
+            (exact, live)
+        });
+        let mut extents = Extents::new(dims);
+        let own = law.given.iter().filter(|given| matches!(given.domain, Domain::Dim { .. }));
+        own.zip(&plan.law_dims).for_each(|(given, n)| extents.add(&given.names[0], *n));
+        let options = CaseOptions { scale: plan.scale.value(), causal: plan.causal, ..CaseOptions::default() };
+        Ok(Self { law, plan, usage, source, extents, scale, family, exact, options, bindings: IndexMap::new() })
+    }
+
+    fn draw_options(&mut self) {
+        let (dims, dtype) = (&self.plan.dims, self.plan.dtype);
+        self.options.mask = self.plan.mask.map(|(pattern, form)| draw_mask(pattern, form, dims, self.source));
+        self.options.bias = self.plan.bias.map(|form| match &self.exact {
+            None => draw_bias(form, dims, dtype, self.source),
+            // Zero where a key is alive; what is dead anyway may sink further.
+            Some((exact, live)) => bias_by(form, dims, dtype, &self.source.variable("bias"), |draws, item, j| {
+                let items: Vec<usize> = item.map_or_else(|| (0..dims.b).collect(), |item| vec![item]);
+                let sunk = draws.one_in(2) && exact.dead_for_all(live, &items, j);
+                if sunk { -2048.0 } else { 0.0 }
+            }),
+        });
+    }
+
+    /// Extents of the call's `Q`, `K` or `V`: heads, rows, columns.
+    fn rows_of(&self, name: &str) -> [usize; 3] {
+        let Dims { h_q, h_k, n_q, n_k, d_k, d_v, .. } = self.plan.dims;
+        match name {
+            "Q" => [h_q, n_q, d_k],
+            "K" => [h_k, n_k, d_k],
+            _ => [h_k, n_k, d_v],
+        }
+    }
+
+    fn query(&self) -> Binding {
+        let Some((exact, live)) = &self.exact else { return self.tensor("Q", Role::Query, self.rows_of("Q")) };
+        let dims = self.plan.dims;
+        let visible = Visible { dims, causal: self.plan.causal, mask: self.options.mask.as_ref() };
+        let streams = self.source.variable("Q");
+        let [heads, rows, cols] = self.rows_of("Q");
+        let mut data = Vec::with_capacity(dims.b * heads * rows * cols);
+        for item in 0..dims.b {
+            for head in 0..heads {
+                for i in 0..rows {
+                    let class = exact.class(live, &visible, item, head, i, &mut streams.row(item, head, i));
+                    data.extend((0..cols).map(|t| exact.query(class, t)));
+                }
+            }
+        }
+        matrices(Some(dims.b), Some(heads), rows, cols, data)
+    }
+
+    /// A tensor with a batch axis: heads, rows, columns.
+    fn tensor(&self, name: &str, role: Role, [heads, rows, cols]: [usize; 3]) -> Binding {
+        let b = self.plan.dims.b;
+        let data = match &self.exact {
+            Some((exact, live)) if role == Role::Key => {
+                let own = if name == "K" { live.clone() } else { exact.live(self.source, name, b, heads, rows) };
+                self.fill(name, b, [heads, rows, cols], |item, head, row, t, draws| exact.key(&own, item, head, row, t, draws))
+            }
+            _ => self.fill(name, b, [heads, rows, cols], |_, _, _, t, draws| self.family.element(role, t, draws)),
+        };
+        matrices(Some(b), Some(heads), rows, cols, data)
+    }
+
+    fn fill(
+        &self,
+        name: &str,
+        items: usize,
+        [heads, rows, cols]: [usize; 3],
+        element: impl Fn(usize, usize, usize, usize, &mut crate::source::Draws) -> f64,
+    ) -> Vec<f64> {
+        let streams = self.source.variable(name);
+        let mut data = Vec::with_capacity(items * heads * rows * cols);
+        for item in 0..items {
+            for head in 0..heads {
+                for row in 0..rows {
+                    let mut draws = streams.row(item, head, row);
+                    data.extend((0..cols).map(|t| element(item, head, row, t, &mut draws)));
+                }
+            }
+        }
+        data
+    }
+
+    fn bind(&mut self, given: &Given) -> Result<(), GenError> {
+        let name = &given.names[0];
+        let mut draws = self.source.draws(name);
+        let binding = match &given.domain {
+            Domain::Mask | Domain::Bias => return Ok(()),
+            Domain::Separated { j, margin } => return self.bind_margin(j, margin, 1.0),
+            Domain::Opposed { j, margin } => return self.bind_margin(j, margin, -1.0),
+            Domain::Dim { .. } => Binding::Dim(self.extents.eval(&named(name), name)?),
+            Domain::Index { of, not } => {
+                let n = self.extents.eval(of, name)?;
+                let other = not.as_ref().and_then(|not| self.index(not));
+                if n < 1 + usize::from(other.is_some()) {
+                    return Err(GenError::new("extent", name, "at least 2", n.to_string()));
+                }
+                let drawn = draws.below(n - usize::from(other.is_some()));
+                Binding::Index(drawn + usize::from(other.is_some_and(|other| drawn >= other)))
+            }
+            Domain::Real { low, high } => Binding::Real(self.real(name, *low, *high)?),
+            Domain::Permutation(n) => {
+                let n = self.extents.eval(n, name)?;
+                let mut order: Vec<usize> = (0..n).collect();
+                draws.shuffle(&mut order);
+                if order.is_sorted() && n > 1 {
+                    order.rotate_left(1);
+                }
+                let data = order.iter().flat_map(|from| (0..n).map(move |j| f64::from(u8::from(j == *from)))).collect();
+                matrices(None, None, n, n, data)
+            }
+            Domain::Subset(n) => {
+                let n = self.extents.eval(n, name)?;
+                let count = draws.between(1, (n - 1).max(1));
+                Binding::Indices(draws.subset(n, count))
+            }
+            Domain::Matrix(rows, cols) => {
+                let shape = [1, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                let role = Role::of_width(cols);
+                let data = self.fill(name, 1, shape, |_, _, _, t, draws| self.family.element(role, t, draws));
+                matrices(None, None, shape[1], shape[2], data)
+            }
+            Domain::Tensor(rows, cols) => {
+                let shape = [self.plan.dims.h_k, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                self.tensor(name, Role::of_width(cols), shape)
+            }
+        };
+        self.bindings.insert(name.clone(), binding);
+        Ok(())
+    }
+
+    /// A number of at most four significant bits in the range; a margin no larger than the format can carry.
+    fn real(&self, name: &str, low: f64, high: f64) -> Result<f64, GenError> {
+        let margin = self.law.given.iter().any(|given| match &given.domain {
+            Domain::Separated { margin, .. } | Domain::Opposed { margin, .. } => margin == name,
+            _ => false,
+        });
+        let largest = if margin { largest_margin(self.plan.dtype, self.plan.dims.d_k, self.scale) } else { high };
+        let mut choices = coarse_numbers(low, high.min(largest));
+        choices.retain(|x| is_representable(*x, self.plan.dtype));
+        if self.plan.tiny && choices.iter().any(|x| x.fract() == 0.0) {
+            choices.retain(|x| x.fract() == 0.0);
+        }
+        if choices.is_empty() {
+            let expected = format!("a number of four significant bits in {low}..{high} that {} can carry", self.plan.dtype);
+            return Err(GenError::new("real", name, expected, "none"));
+        }
+        Ok(choices[self.source.draws(name).below(choices.len())])
+    }
+
+    fn bind_margin(&mut self, j: &str, margin: &str, sign: f64) -> Result<(), GenError> {
+        let dims = &self.plan.dims;
+        let (Some(j), Some(Binding::Real(margin))) = (self.index(j), self.bindings.get(margin)) else {
+            return Err(GenError::new("margin", "(Q, K)", "an index and a real declared above", "neither"));
+        };
+        if self.scale == 0.0 {
+            return Err(GenError::new("scale", "(Q, K)", "one that is not 0", "0"));
+        }
+        let margin = Margin::new(j, *margin, dims.d_k, self.scale, sign, self.plan.tiny);
+        let (query, key) = (margin.query(dims, self.source), margin.key(dims, self.source));
+        self.bindings.insert("Q".to_owned(), matrices(Some(dims.b), Some(dims.h_q), dims.n_q, dims.d_k, query));
+        self.bindings.insert("K".to_owned(), matrices(Some(dims.b), Some(dims.h_k), dims.n_k, dims.d_k, key));
+        Ok(())
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        match self.bindings.get(name) {
+            Some(Binding::Index(at)) => Some(*at),
+            _ => None,
+        }
+    }
+
+    fn finish(mut self) -> Result<Case, GenError> {
+        // Q, K, V first, then the law's variables as declared.
+        let position = |name: &str| ["Q", "K", "V"].iter().position(|first| *first == name).unwrap_or(3);
+        self.bindings.sort_by(|left, _, right, _| position(left).cmp(&position(right)));
+        let case = Case {
+            law: self.plan.law.clone(),
+            dtype: self.plan.dtype,
+            dims: self.plan.dims,
+            options: self.options,
+            bindings: self.bindings,
+        };
+        check_case(self.law, &case)?;
+        Ok(case)
+    }
+}
+
+fn matrices(batch: Option<usize>, heads: Option<usize>, rows: usize, cols: usize, data: Vec<f64>) -> Binding {
+    Binding::Matrices(Matrices { batch, heads, rows, cols, data })
+}
+
+fn named(name: &str) -> Expr {
+    debug_assert!(!DIMENSIONS.contains(&name), "the shape checker keeps the names of extents apart");
+    Expr { kind: qkvet_spec::syntax::ExprKind::Name(name.to_owned()), span: 0..name.len() }
+}
+
+/// All `m·2^e` with `8 ≤ m < 16`, `e ≥ −10`, and 0, of either sign, in the range.
+fn coarse_numbers(low: f64, high: f64) -> Vec<f64> {
+    let mut numbers = Vec::new();
+    let mut unit = 1.0 / 1024.0;
+    while unit * 8.0 <= low.abs().max(high.abs()) {
+        numbers.extend((8..16).map(|m| f64::from(m) * unit));
+        unit *= 2.0;
+    }
+    let negative = numbers.iter().rev().map(|x| -x);
+    let all: Vec<f64> = negative.chain([0.0]).chain(numbers.iter().copied()).collect();
+    all.into_iter().filter(|x| (low..=high).contains(x)).collect()
+}

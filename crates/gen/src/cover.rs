@@ -1,0 +1,248 @@
+//! Covering arrays: few rows in which every combination of `t` choices occurs (greedy, row by row, deterministic).
+
+use std::collections::BTreeSet;
+
+/// One choice to be made in every row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Factor {
+    /// Number of levels; a factor without levels is never chosen.
+    pub(crate) levels: usize,
+    /// An earlier factor that must not be at level 0 for this one to mean anything (no mask, no mask form).
+    pub(crate) needs: Option<usize>,
+}
+
+/// A level for every factor; `None` where it means nothing.
+pub(crate) type Row = Vec<Option<usize>>;
+
+/// A factor and its level.
+type Choice = (usize, usize);
+
+/// Packed (factor, level) pairs, ascending by factor.
+type Combination = u64;
+
+/// Rows in which every admissible combination of `strength` factors' levels occurs (at most 3; fewer factors, fewer).
+pub(crate) fn covering_array(factors: &[Factor], strength: usize) -> Vec<Row> {
+    let strength = strength.clamp(1, 3).min(factors.iter().filter(|factor| factor.levels > 0).count());
+    let mut uncovered = BTreeSet::new();
+    combinations(factors, strength, 0, &mut Vec::new(), &mut uncovered);
+    let mut used: Vec<Vec<usize>> = factors.iter().map(|factor| vec![0; factor.levels]).collect();
+    let mut rows = Vec::new();
+    while let Some(first) = uncovered.first().copied() {
+        let row = next_row(factors, strength, first, &uncovered, &used);
+        let active: Vec<Choice> = assigned(&row);
+        subsets(&active, strength, &mut |chosen| {
+            uncovered.remove(&pack(chosen));
+        });
+        active.iter().for_each(|(factor, level)| used[*factor][*level] += 1);
+        rows.push(row);
+    }
+    rows
+}
+
+/// Starts from one uncovered combination and gives every other factor the level that covers most that is new.
+fn next_row(
+    factors: &[Factor],
+    strength: usize,
+    first: Combination,
+    uncovered: &BTreeSet<Combination>,
+    used: &[Vec<usize>],
+) -> Row {
+    let mut row: Row = vec![None; factors.len()];
+    unpack(first).into_iter().for_each(|(factor, level)| row[factor] = Some(level));
+    let on: Vec<usize> = (0..factors.len()).filter(|at| row[*at].is_some()).filter_map(|at| factors[at].needs).collect();
+    for at in 0..factors.len() {
+        let off = factors[at].needs.is_some_and(|needed| row[needed].unwrap_or(0) == 0);
+        if row[at].is_some() || off {
+            continue;
+        }
+        let others = assigned(&row);
+        let lowest = usize::from(on.contains(&at));
+        let score = |level: usize| {
+            let mut new = 0usize;
+            subsets(&others, strength - 1, &mut |chosen| {
+                let mut combination = [chosen, &[(at, level)]].concat();
+                combination.sort_unstable();
+                new += usize::from(uncovered.contains(&pack(&combination)));
+            });
+            (new, std::cmp::Reverse(used[at][level]), std::cmp::Reverse(level))
+        };
+        row[at] = (lowest..factors[at].levels).max_by_key(|level| score(*level));
+    }
+    row
+}
+
+/// At most `limit` row numbers, ascending: first rows that together hold every level, then evenly spread ones.
+/// `rotation` says where to start, so that different groups keep different rows.
+pub(crate) fn thinned(factors: &[Factor], rows: &[Row], limit: usize, rotation: usize) -> Vec<usize> {
+    if rows.len() <= limit {
+        return (0..rows.len()).collect();
+    }
+    let mut missing: BTreeSet<Choice> =
+        factors.iter().enumerate().flat_map(|(at, factor)| (0..factor.levels).map(move |level| (at, level))).collect();
+    let order: Vec<usize> = (0..rows.len()).map(|at| (at + rotation) % rows.len()).collect();
+    let mut chosen: Vec<usize> = Vec::new();
+    while chosen.len() < limit {
+        let gain = |at: usize| assigned(&rows[at]).iter().filter(|pair| missing.contains(pair)).count();
+        let Some(best) = order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0) else { break };
+        assigned(&rows[best]).iter().for_each(|pair| {
+            missing.remove(pair);
+        });
+        chosen.push(best);
+    }
+    let rest: Vec<usize> = order.into_iter().filter(|at| !chosen.contains(at)).collect();
+    let more = limit - chosen.len();
+    chosen.extend((0..more).map(|at| rest[at * rest.len() / more]));
+    chosen.sort_unstable();
+    chosen
+}
+
+fn assigned(row: &Row) -> Vec<Choice> {
+    row.iter().enumerate().filter_map(|(factor, level)| Some((factor, (*level)?))).collect()
+}
+
+fn combinations(
+    factors: &[Factor],
+    strength: usize,
+    from: usize,
+    chosen: &mut Vec<Choice>,
+    all: &mut BTreeSet<Combination>,
+) {
+    if chosen.len() == strength {
+        if strength > 0 {
+            all.insert(pack(chosen));
+        }
+        return;
+    }
+    for at in from..factors.len() {
+        let off = factors[at].needs.is_some_and(|needed| factors[needed].levels < 2 || chosen.contains(&(needed, 0)));
+        if off {
+            continue;
+        }
+        for level in 0..factors[at].levels {
+            chosen.push((at, level));
+            combinations(factors, strength, at + 1, chosen, all);
+            chosen.pop();
+        }
+    }
+}
+
+/// Calls `visit` with every subset of `count` items, in order.
+fn subsets(items: &[Choice], count: usize, visit: &mut dyn FnMut(&[Choice])) {
+    fn go(
+        items: &[Choice],
+        count: usize,
+        chosen: &mut Vec<Choice>,
+        visit: &mut dyn FnMut(&[Choice]),
+    ) {
+        if count == 0 {
+            return visit(chosen);
+        }
+        for at in 0..items.len() {
+            chosen.push(items[at]);
+            go(&items[at + 1..], count - 1, chosen, visit);
+            chosen.pop();
+        }
+    }
+    go(items, count, &mut Vec::new(), visit);
+}
+
+fn pack(combination: &[Choice]) -> Combination {
+    combination.iter().fold(0, |packed, (factor, level)| packed << 20 | (*factor as u64 + 1) << 15 | *level as u64)
+}
+
+fn unpack(mut packed: Combination) -> Vec<Choice> {
+    let mut pairs = Vec::new();
+    while packed > 0 {
+        pairs.push(((packed >> 15 & 31) as usize - 1, (packed & 0x7fff) as usize));
+        packed >>= 20;
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Independent of the implementation: every admissible combination, by nested loops over all factor sets.
+    fn missing(factors: &[Factor], rows: &[Row], strength: usize) -> usize {
+        let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+        for _ in 0..strength {
+            sets = sets
+                .into_iter()
+                .flat_map(|set| {
+                    let from = set.last().map_or(0, |last| last + 1);
+                    (from..factors.len()).map(move |next| [set.clone(), vec![next]].concat())
+                })
+                .collect();
+        }
+        let mut missing = 0;
+        for set in sets {
+            let mut levels: Vec<Vec<usize>> = vec![Vec::new()];
+            for at in &set {
+                levels = levels
+                    .into_iter()
+                    .flat_map(|chosen| (0..factors[*at].levels).map(move |level| [chosen.clone(), vec![level]].concat()))
+                    .collect();
+            }
+            for chosen in levels {
+                let admissible = set.iter().all(|at| {
+                    factors[*at].needs.is_none_or(|needed| {
+                        factors[needed].levels > 1
+                            && set.iter().zip(&chosen).all(|(other, level)| *other != needed || *level > 0)
+                    })
+                });
+                let held = rows.iter().any(|row| set.iter().zip(&chosen).all(|(at, level)| row[*at] == Some(*level)));
+                missing += usize::from(admissible && !held);
+            }
+        }
+        missing
+    }
+
+    fn factors(levels: &[usize]) -> Vec<Factor> {
+        let mut all: Vec<Factor> = levels.iter().map(|levels| Factor { levels: *levels, needs: None }).collect();
+        if all.len() > 5 {
+            all[5].needs = Some(4);
+        }
+        all
+    }
+
+    #[test]
+    fn every_combination_occurs() {
+        let check = |levels: &[usize], strength: usize, most: usize| {
+            let factors = factors(levels);
+            let rows = covering_array(&factors, strength);
+            assert_eq!(missing(&factors, &rows, strength), 0, "{levels:?} {strength}");
+            assert!(rows.len() <= most, "{levels:?} {strength}: {} rows", rows.len());
+            for row in &rows {
+                for (factor, level) in factors.iter().zip(row) {
+                    assert!(level.is_none_or(|level| level < factor.levels));
+                    let off = factor.needs.is_some_and(|needed| row[needed].unwrap_or(0) == 0);
+                    assert_eq!(level.is_none(), off || factor.levels == 0);
+                }
+            }
+        };
+        check(&[3, 4, 2], 1, 4);
+        check(&[3, 4, 2], 2, 13);
+        check(&[3, 3, 3, 3], 2, 12);
+        check(&[17, 8, 6, 2, 7, 5, 6], 2, 150);
+        check(&[4, 3, 2, 2, 3, 2, 2], 3, 60);
+        check(&[5, 1, 1, 1, 1, 0, 1], 2, 5);
+        check(&[1, 1, 1, 1, 1, 0, 1], 2, 1);
+        check(&[2], 3, 2);
+    }
+
+    #[test]
+    fn thinning_keeps_every_level_it_can() {
+        let factors = factors(&[17, 8, 6, 2, 7, 5, 6]);
+        let rows = covering_array(&factors, 2);
+        for (limit, rotation) in [(28, 0), (28, 77), (20, 5)] {
+            let chosen = thinned(&factors, &rows, limit, rotation);
+            assert_eq!(chosen.len(), limit);
+            assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]));
+            let kept: Vec<Row> = chosen.iter().map(|at| rows[*at].clone()).collect();
+            assert_eq!(missing(&factors, &kept, 1), 0, "{limit} {rotation}");
+        }
+        assert_eq!(thinned(&factors, &rows, 2, 3).len(), 2);
+        assert_ne!(thinned(&factors, &rows, 2, 3), thinned(&factors, &rows, 2, 40));
+    }
+}

@@ -1,0 +1,141 @@
+//! Value families: how one element of a query, key or value is drawn.
+
+use qkvet_engine::format::round;
+use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::{Dtype, Values};
+
+use crate::source::Draws;
+
+/// What a matrix stands for in the law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Query.
+    Query,
+    /// Key, or tokens that are query, key and value at once.
+    Key,
+    /// Value.
+    Value,
+}
+
+impl Role {
+    /// The role of a law's own matrix: as wide as a key, or a value.
+    pub(crate) fn of_width(cols: &Expr) -> Self {
+        if matches!(&cols.kind, ExprKind::Name(name) if name == "d_k") { Self::Key } else { Self::Value }
+    }
+}
+
+/// A value family, set up for one case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Family {
+    values: Values,
+    tiny: bool,
+    dtype: Dtype,
+    /// Factor that gives the scores of normal queries and keys the standard deviation of the family.
+    spread: f64,
+    /// Largest magnitude of a query or key: no score overflows the format.
+    cap: f64,
+    /// First coordinate of query and key that alone makes the scores lofty.
+    lofty: (f64, f64),
+}
+
+/// Scores of the lofty family lie above this: `e^score` overflows where the maximum is not subtracted.
+///
+/// `e^x` overflows at 710 in float64, at 89 in float32 and bfloat16, at 12 in float16 where exponentials are float16 too.
+fn lofty_score(dtype: Dtype, tall: bool) -> f64 {
+    match dtype {
+        Dtype::Float64 => 800.0,
+        Dtype::Float32 | Dtype::Bfloat16 => 112.0,
+        Dtype::Float16 => {
+            if tall {
+                112.0
+            } else {
+                26.0
+            }
+        }
+    }
+}
+
+impl Family {
+    /// `scale` is the factor on `QKᵀ` that the family reckons with; it is not 0.
+    pub(crate) fn new(values: Values, tiny: bool, dtype: Dtype, d_k: usize, scale: f64, setup: &mut Draws) -> Self {
+        let d_k = d_k as f64;
+        let deviation = match values {
+            Values::Peaked => 8.0,
+            Values::Lofty => 0.5,
+            _ => 1.0,
+        };
+        let product = lofty_score(dtype, setup.one_in(2)) / scale.abs();
+        let query = nearest_power(product.sqrt());
+        // The eighth on top covers the differences between keys; tokens that are query and key at once take the key's.
+        let key = coarse_above((product / query).max(product.sqrt()) * 1.125);
+        Self {
+            values,
+            tiny,
+            dtype,
+            spread: nearest_power(deviation / (scale.abs() * d_k.sqrt())),
+            cap: power_below((32_768.0 / d_k).sqrt()).min(64.0),
+            lofty: (query.copysign(scale), key),
+        }
+    }
+
+    /// Element `t` of a row.
+    pub(crate) fn element(&self, role: Role, t: usize, draws: &mut Draws) -> f64 {
+        if self.tiny {
+            let one = draws.one_in(if role == Role::Value { 2 } else { 3 });
+            return f64::from(u8::from(one));
+        }
+        let x = match (self.values, role) {
+            (Values::Grid, _) => draws.symmetric(16) / 8.0,
+            (Values::Exact, Role::Value) => draws.symmetric(4),
+            (Values::Exact, _) => draws.symmetric(8) / 8.0,
+            (Values::Peaked, Role::Query) => self.normal(draws) * self.spread,
+            (Values::Small, Role::Value) => self.normal(draws) / 64.0,
+            (Values::Offset, Role::Key) => self.normal(draws) + 4.0,
+            (Values::Offset, Role::Value) => self.normal(draws) + 16.0,
+            (Values::Heavy, _) => {
+                let magnitude = (libm::exp(draws.normal()) * 64.0).round() / 64.0;
+                let cap = if role == Role::Value { 64.0 } else { self.cap };
+                draws.sign() * (magnitude + self.tail(draws)).min(cap)
+            }
+            (Values::Lofty, Role::Query) if t == 0 => self.lofty.0,
+            (Values::Lofty, Role::Query) => self.normal(draws).clamp(-2.0, 2.0) * self.spread,
+            (Values::Lofty, Role::Key) if t == 0 => self.lofty.1 + draws.symmetric(2) / 8.0,
+            (Values::Lofty, Role::Key) => self.normal(draws).clamp(-2.0, 2.0),
+            _ => self.normal(draws),
+        };
+        round(x, self.dtype)
+    }
+
+    /// Standard normal with as many significant bits as the format has use for.
+    fn normal(&self, draws: &mut Draws) -> f64 {
+        let x = draws.normal();
+        x + self.tail(draws)
+    }
+
+    /// Bits below 1/256, from the word stream itself: exact on every platform.
+    fn tail(&self, draws: &mut Draws) -> f64 {
+        let word = draws.bits(40);
+        match self.dtype {
+            Dtype::Float64 => word as f64 / (1u64 << 48) as f64 - 1.0 / 512.0,
+            Dtype::Float32 => (word >> 28) as f64 / f64::from(1u32 << 20) - 1.0 / 512.0,
+            Dtype::Bfloat16 | Dtype::Float16 => 0.0,
+        }
+    }
+}
+
+/// The largest power of two up to `x > 0`.
+pub(crate) fn power_below(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() & 0x7ff0_0000_0000_0000)
+}
+
+/// The power of two within a factor √2 of `x > 0`.
+pub(crate) fn nearest_power(x: f64) -> f64 {
+    let below = power_below(x);
+    if x > below * std::f64::consts::SQRT_2 { 2.0 * below } else { below }
+}
+
+/// The smallest number of four significant bits that is at least `x > 0`.
+pub(crate) fn coarse_above(x: f64) -> f64 {
+    let unit = power_below(x) / 8.0;
+    (x / unit).ceil() * unit
+}

@@ -1,0 +1,27 @@
+//! What can be wrong with a plan, a suite or a stored case.
+
+/// A plan, a suite or a stored case that is not well-formed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at {place}: expected {expected}, got {got}")]
+pub struct GenError {
+    /// What is wrong.
+    pub what: String,
+    /// Where: a field, a variable, a place in a file.
+    pub place: String,
+    /// What would be right.
+    pub expected: String,
+    /// What was there.
+    pub got: String,
+}
+
+impl GenError {
+    /// An error from its four parts.
+    pub(crate) fn new(
+        what: impl Into<String>,
+        place: impl Into<String>,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+    ) -> Self {
+        Self { what: what.into(), place: place.into(), expected: expected.into(), got: got.into() }
+    }
+}

@@ -1,0 +1,105 @@
+//! Case ids: a hash of everything a case holds.
+
+use qkvet_spec::{Binding, BoolTensor, Case, Matrices, Tensor};
+use sha2::{Digest, Sha256};
+
+use crate::extent::as_array;
+
+/// The id of a case: `c-` and 16 hexadecimal digits of the SHA-256 of its canonical bytes.
+///
+/// The bytes depend on content alone: variables are taken in order of name, floats by their bits (−0 is not 0).
+pub fn case_id(case: &Case) -> String {
+    let mut bytes = Bytes(Sha256::new());
+    bytes.text("qkvet-case-1");
+    bytes.text(&case.law);
+    bytes.text(case.dtype.name());
+    as_array(&case.dims).into_iter().for_each(|n| bytes.size(n));
+    bytes.some(case.options.scale.as_ref(), |bytes, scale| bytes.floats(&[*scale]));
+    bytes.size(usize::from(case.options.causal));
+    bytes.some(case.options.mask.as_ref(), Bytes::mask);
+    bytes.some(case.options.bias.as_ref(), Bytes::tensor);
+    let mut names: Vec<&String> = case.bindings.keys().collect();
+    names.sort_unstable();
+    bytes.size(names.len());
+    for name in names {
+        bytes.text(name);
+        bytes.binding(&case.bindings[name]);
+    }
+    let digest = bytes.0.finalize();
+    let head: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("c-{head}")
+}
+
+/// Writes values so that no two different sequences give the same bytes: every length comes first.
+struct Bytes(Sha256);
+
+impl Bytes {
+    fn size(&mut self, n: usize) {
+        self.0.update((n as u64).to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.size(text.len());
+        self.0.update(text.as_bytes());
+    }
+
+    fn floats(&mut self, data: &[f64]) {
+        self.size(data.len());
+        let mut buffer = Vec::with_capacity(8 * data.len());
+        data.iter().for_each(|x| buffer.extend_from_slice(&x.to_bits().to_le_bytes()));
+        self.0.update(&buffer);
+    }
+
+    fn sizes(&mut self, sizes: &[usize]) {
+        self.size(sizes.len());
+        sizes.iter().for_each(|n| self.size(*n));
+    }
+
+    fn some<T>(&mut self, value: Option<&T>, write: impl Fn(&mut Self, &T)) {
+        self.size(usize::from(value.is_some()));
+        if let Some(value) = value {
+            write(self, value);
+        }
+    }
+
+    fn mask(&mut self, mask: &BoolTensor) {
+        self.sizes(&mask.shape);
+        let bytes: Vec<u8> = mask.data.iter().map(|x| u8::from(*x)).collect();
+        self.size(bytes.len());
+        self.0.update(&bytes);
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) {
+        self.text(tensor.dtype.name());
+        self.sizes(&tensor.shape);
+        self.floats(&tensor.data);
+    }
+
+    fn binding(&mut self, binding: &Binding) {
+        match binding {
+            Binding::Dim(n) => {
+                self.size(0);
+                self.size(*n);
+            }
+            Binding::Index(n) => {
+                self.size(1);
+                self.size(*n);
+            }
+            Binding::Indices(all) => {
+                self.size(2);
+                self.sizes(all);
+            }
+            Binding::Real(x) => {
+                self.size(3);
+                self.floats(&[*x]);
+            }
+            Binding::Matrices(Matrices { batch, heads, rows, cols, data }) => {
+                self.size(4);
+                self.some(batch.as_ref(), |bytes, n| bytes.size(*n));
+                self.some(heads.as_ref(), |bytes, n| bytes.size(*n));
+                self.sizes(&[*rows, *cols]);
+                self.floats(data);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Stored cases: readable JSON that gives back every bit, and a reader that trusts nothing.
+
+mod document;
+mod layout;
+
+use qkvet_spec::{BoolTensor, Case, CaseOptions, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::validate::{check_broadcast, check_dims, check_elements};
+use crate::{GenError, case_id};
+use document::{Bindings, Document, FloatRows, MaskRows, Options};
+use layout::Layout;
+
+/// Version of the document.
+const VERSION: u32 = 1;
+
+/// Longer documents are refused before they are read.
+const MAX_BYTES: usize = 1 << 28;
+
+/// The case as a JSON document of version 1: tensors row by row, floats as the shortest decimals that give back their bits.
+///
+/// Cases hold finite numbers; one that does not is written as `null` and refused by [`from_json`].
+pub fn to_json(case: &Case) -> String {
+    let document = Document {
+        version: VERSION,
+        id: case_id(case),
+        law: case.law.clone(),
+        dtype: case.dtype,
+        dims: case.dims,
+        options: Options {
+            scale: case.options.scale,
+            causal: case.options.causal,
+            mask: case.options.mask.as_ref().map(|mask| MaskRows::new(&mask.shape, &mask.data)),
+            bias: case.options.bias.as_ref().map(|bias| FloatRows::new(&bias.shape, &bias.data)),
+        },
+        bindings: Bindings::new(&case.bindings),
+    };
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Layout::default());
+    // Writing strings and numbers to memory cannot fail; if it did, the reader would refuse the rest.
+    let _ = document.serialize(&mut serializer);
+    bytes.push(b'\n');
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads a stored case. Whether it fits its law is for [`check_case`](crate::check_case) to say.
+///
+/// # Errors
+/// Anything but a well-formed document of version 1: unknown, missing and repeated fields, extents that do not fit the
+/// elements, elements that the format does not have, an id that is not the content's.
+pub fn from_json(text: &str) -> Result<Case, GenError> {
+    if text.len() > MAX_BYTES {
+        return Err(GenError::new("document", "its end", format!("{MAX_BYTES} bytes at most"), text.len().to_string()));
+    }
+    let version = parse::<Version>(text)?.version;
+    if version != VERSION {
+        return Err(GenError::new("document", "`version`", VERSION.to_string(), version.to_string()));
+    }
+    let document: Document = parse(text)?;
+    check_dims(&document.dims, "`dims`")?;
+    let law = document.law;
+    if law.is_empty() || law.len() > 64 || !law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-') {
+        return Err(GenError::new("law", "`law`", "lower-case words joined by hyphens", format!("`{law:.64}`")));
+    }
+    let (dims, dtype) = (document.dims, document.dtype);
+    let mask = document.options.mask.map(|mask| mask.tensor("mask")).transpose()?;
+    if let Some(BoolTensor { shape, data }) = &mask {
+        check_broadcast(shape, data.len(), &dims, "mask")?;
+    }
+    let bias = document.options.bias.map(|bias| bias.tensor("bias", dtype)).transpose()?;
+    if let Some(Tensor { shape, data, .. }) = &bias {
+        check_broadcast(shape, data.len(), &dims, "bias")?;
+        check_elements(data, dtype, "bias")?;
+    }
+    let scale = document.options.scale;
+    check_elements(scale.as_slice(), dtype, "scale")?;
+    let options = CaseOptions { scale, causal: document.options.causal, mask, bias };
+    let case = Case { law, dtype, dims, options, bindings: document.bindings.bindings(dtype)? };
+    let id = case_id(&case);
+    if id != document.id {
+        return Err(GenError::new("id", "`id`", format!("`{id}`, the content's"), format!("`{:.64}`", document.id)));
+    }
+    Ok(case)
+}
+
+/// The one field that every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, GenError> {
+    serde_json::from_str(text).map_err(|error| {
+        let place = format!("line {} column {}", error.line(), error.column());
+        let message = error.to_string();
+        let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
+        GenError::new("document", place, "a stored case", message)
+    })
+}

@@ -1,0 +1,215 @@
+//! The document as types: what `serde` reads and writes.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use qkvet_spec::{Binding, BoolTensor, Dims, Dtype, Matrices, Tensor};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::GenError;
+use crate::validate::check_elements;
+
+/// A stored case.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub(super) version: u32,
+    pub(super) id: String,
+    pub(super) law: String,
+    pub(super) dtype: Dtype,
+    pub(super) dims: Dims,
+    pub(super) options: Options,
+    pub(super) bindings: Bindings,
+}
+
+/// Options that are on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scale: Option<f64>,
+    pub(super) causal: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mask: Option<MaskRows>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bias: Option<FloatRows>,
+}
+
+/// A mask: one string of 0 and 1 for each row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MaskRows {
+    shape: Vec<usize>,
+    rows: Vec<String>,
+}
+
+impl MaskRows {
+    pub(super) fn new(shape: &[usize], data: &[bool]) -> Self {
+        let row = |row: &[bool]| row.iter().map(|x| if *x { '1' } else { '0' }).collect();
+        Self { shape: shape.to_vec(), rows: data.chunks(width(shape)).map(row).collect() }
+    }
+
+    pub(super) fn tensor(self, place: &str) -> Result<BoolTensor, GenError> {
+        check_rows(&self.shape, self.rows.iter().map(String::len), place)?;
+        let bit = |c: char| match c {
+            '0' => Ok(false),
+            '1' => Ok(true),
+            other => Err(GenError::new("element", place, "0 or 1", format!("{other:?}"))),
+        };
+        let data = self.rows.iter().flat_map(|row| row.chars().map(bit)).collect::<Result<_, _>>()?;
+        Ok(BoolTensor { shape: self.shape, data })
+    }
+}
+
+/// Numbers, row by row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FloatRows {
+    shape: Vec<usize>,
+    rows: Vec<Vec<f64>>,
+}
+
+impl FloatRows {
+    pub(super) fn new(shape: &[usize], data: &[f64]) -> Self {
+        Self { shape: shape.to_vec(), rows: data.chunks(width(shape)).map(<[f64]>::to_vec).collect() }
+    }
+
+    pub(super) fn tensor(self, place: &str, dtype: Dtype) -> Result<Tensor, GenError> {
+        check_rows(&self.shape, self.rows.iter().map(Vec::len), place)?;
+        Ok(Tensor { dtype, shape: self.shape, data: self.rows.concat() })
+    }
+}
+
+fn width(shape: &[usize]) -> usize {
+    shape.last().copied().unwrap_or(1).max(1)
+}
+
+/// Whether there are as many rows of the right length as the shape says.
+fn check_rows(shape: &[usize], lengths: impl ExactSizeIterator<Item = usize>, place: &str) -> Result<(), GenError> {
+    let (cols, outer) = shape.split_last().unwrap_or((&1, &[]));
+    let rows = outer.iter().try_fold(1usize, |product, n| product.checked_mul(*n));
+    if rows != Some(lengths.len()) {
+        let expected = format!("the rows of {shape:?}");
+        return Err(GenError::new("rows", place, expected, lengths.len().to_string()));
+    }
+    for (at, length) in lengths.enumerate() {
+        if length != *cols {
+            return Err(GenError::new("elements", format!("row {at} of {place}"), cols.to_string(), length.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Value {
+    Dim(usize),
+    Index(usize),
+    Indices(Vec<usize>),
+    Real(f64),
+    Matrices(MatrixRows),
+}
+
+/// Matrices, rows inside heads inside items.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MatrixRows {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    heads: Option<usize>,
+    rows: usize,
+    cols: usize,
+    data: Vec<Vec<f64>>,
+}
+
+impl Value {
+    fn new(binding: &Binding) -> Self {
+        match binding {
+            Binding::Dim(n) => Self::Dim(*n),
+            Binding::Index(n) => Self::Index(*n),
+            Binding::Indices(all) => Self::Indices(all.clone()),
+            Binding::Real(x) => Self::Real(*x),
+            Binding::Matrices(Matrices { batch, heads, rows, cols, data }) => Self::Matrices(MatrixRows {
+                batch: *batch,
+                heads: *heads,
+                rows: *rows,
+                cols: *cols,
+                data: data.chunks((*cols).max(1)).map(<[f64]>::to_vec).collect(),
+            }),
+        }
+    }
+
+    fn binding(self, dtype: Dtype, place: &str) -> Result<Binding, GenError> {
+        Ok(match self {
+            Self::Dim(n) => Binding::Dim(n),
+            Self::Index(n) => Binding::Index(n),
+            Self::Indices(all) => Binding::Indices(all),
+            Self::Real(x) => {
+                check_elements(&[x], dtype, place)?;
+                Binding::Real(x)
+            }
+            Self::Matrices(MatrixRows { batch, heads, rows, cols, data }) => {
+                let shape = [batch.unwrap_or(1), heads.unwrap_or(1), rows, cols];
+                check_rows(&shape, data.iter().map(Vec::len), place)?;
+                let data = data.concat();
+                check_elements(&data, dtype, place)?;
+                Binding::Matrices(Matrices { batch, heads, rows, cols, data })
+            }
+        })
+    }
+}
+
+/// Variables in order of declaration; a name that comes twice is an error.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub(super) struct Bindings(IndexMap<String, Value>);
+
+impl Bindings {
+    pub(super) fn new(bindings: &IndexMap<String, Binding>) -> Self {
+        Self(bindings.iter().map(|(name, binding)| (name.clone(), Value::new(binding))).collect())
+    }
+
+    pub(super) fn bindings(self, dtype: Dtype) -> Result<IndexMap<String, Binding>, GenError> {
+        let named = |(name, value): (String, Value)| {
+            let binding = value.binding(dtype, &format!("variable `{name}`"))?;
+            Ok((name, binding))
+        };
+        self.0.into_iter().map(named).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for Bindings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(BindingsVisitor)
+    }
+}
+
+struct BindingsVisitor;
+
+impl<'de> Visitor<'de> for BindingsVisitor {
+    type Value = Bindings;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("variables by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Bindings, A::Error> {
+        let mut bindings = IndexMap::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let mut chars = name.chars();
+            let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+            if !letter || name.len() > 32 || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return Err(A::Error::custom(format!("variable `{name:.32}`: expected a short word")));
+            }
+            if bindings.contains_key(&name) {
+                return Err(A::Error::custom(format!("variable `{name}`: expected once, got twice")));
+            }
+            let value = map.next_value()?;
+            bindings.insert(name, value);
+        }
+        Ok(Bindings(bindings))
+    }
+}

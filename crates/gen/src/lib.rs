@@ -1,0 +1,31 @@
+//! Cases: from a suite and a seed to plans, from a plan to a concrete input, and from a failing plan to a small one.
+//!
+//! [`plans`] combines shapes, options and value families by a covering array; [`build`] turns one [`CasePlan`] into a
+//! [`Case`](qkvet_spec::Case); [`shrink`] lowers a plan while it still fails. The same seed gives the same bytes on every
+//! machine: the only source of randomness is `ChaCha8`, by name, read through our own maps.
+
+mod build;
+mod cover;
+mod domain;
+mod draw;
+mod error;
+mod exact;
+mod extent;
+mod id;
+mod json;
+mod margin;
+mod options;
+mod plan;
+mod shrink;
+mod source;
+mod usage;
+mod validate;
+
+pub use build::build;
+pub use domain::plan_strategy;
+pub use error::GenError;
+pub use id::case_id;
+pub use json::{from_json, to_json};
+pub use plan::{CasePlan, ScaleChoice, case_seed, plans};
+pub use shrink::{SHRINK_BUDGET, shrink};
+pub use validate::{check_case, check_suite};

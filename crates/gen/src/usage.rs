@@ -1,0 +1,171 @@
+//! What a law looks at: which extents, which of `Q`, `K`, `V`. What it does not look at need not vary.
+
+use std::collections::BTreeSet;
+
+use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, IndexEnv, Values};
+
+use crate::draw::Role;
+
+/// What a law looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Usage {
+    /// Names that occur in it, extents that they imply included.
+    names: BTreeSet<String>,
+    /// Those of `Q`, `K`, `V` that a `given` or a `let` replaces.
+    replaced: Vec<&'static str>,
+    /// Roles of the law's own random matrices.
+    own: Vec<Role>,
+    /// Whether query and key are separated or opposed by a margin.
+    pub(crate) margin: bool,
+}
+
+impl Usage {
+    pub(crate) fn of(law: &CheckedLaw) -> Self {
+        let mut names = BTreeSet::new();
+        law.lets.iter().for_each(|(_, expr)| collect(expr, &mut names));
+        law.expect.iter().for_each(|expr| collect(expr, &mut names));
+        if law.law.observe.is_some() {
+            names.extend(["Q", "K", "V"].map(str::to_owned));
+        }
+        let mut own = Vec::new();
+        let mut margin = false;
+        for given in &law.given {
+            match &given.domain {
+                Domain::Index { of, .. } | Domain::Permutation(of) | Domain::Subset(of) => collect(of, &mut names),
+                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) => {
+                    collect(rows, &mut names);
+                    collect(cols, &mut names);
+                    own.push(Role::of_width(cols));
+                    if matches!(given.domain, Domain::Tensor(..)) {
+                        names.extend(["b", "h_k"].map(str::to_owned));
+                    }
+                }
+                Domain::Separated { .. } | Domain::Opposed { .. } => {
+                    margin = true;
+                    names.extend(["b", "h_q", "h_k", "n_q", "n_k", "d_k"].map(str::to_owned));
+                }
+                Domain::Dim { .. } | Domain::Real { .. } | Domain::Mask | Domain::Bias => {}
+            }
+        }
+        let replaced: Vec<&'static str> = ["Q", "K", "V"]
+            .into_iter()
+            .filter(|name| {
+                law.given.iter().any(|given| given.names.iter().any(|given| given == name))
+                    || law.lets.iter().any(|(given, _)| given == name)
+            })
+            .collect();
+        let implied: [(&str, &[&str]); 6] = [
+            ("Q", &["b", "h_q", "n_q", "d_k"]),
+            ("K", &["b", "h_k", "n_k", "d_k"]),
+            ("V", &["b", "h_k", "n_k", "d_v"]),
+            ("attended", &["b", "h_q", "n_q"]),
+            ("hidden", &["b", "h_k", "n_k"]),
+            ("repeat_heads", &["h_q", "h_k"]),
+        ];
+        for (name, extents) in implied {
+            if names.contains(name) && !replaced.contains(&name) {
+                names.extend(extents.iter().map(|extent| (*extent).to_owned()));
+            }
+        }
+        if [CallOption::Mask, CallOption::Bias, CallOption::Causal].iter().any(|option| law.law.options.contains(option)) {
+            names.extend(["b", "h_q", "n_q", "n_k"].map(str::to_owned));
+        }
+        if let Some(condition) = &law.law.condition {
+            let words = condition.text().split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            names.extend(words.map(str::to_owned));
+        }
+        Self { names, replaced, own, margin }
+    }
+
+    /// Whether `Q`, `K` or `V` is one of the case's own tensors, bound whether or not the law looks at it.
+    pub(crate) fn binds(&self, name: &str) -> bool {
+        !self.replaced.contains(&name)
+    }
+
+    /// Whether the law looks at the case's own `Q`, `K` or `V`.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        self.binds(name) && self.names.contains(name)
+    }
+
+    /// Whether the law says something for these extents.
+    pub(crate) fn admits(&self, law: &CheckedLaw, dims: &Dims) -> bool {
+        let env = condition_env(*dims);
+        law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+    }
+
+    /// The extents with those that the law does not look at lowered to 1. Widths stay: the case's id depends on values.
+    pub(crate) fn reduce(&self, dims: &Dims) -> Dims {
+        let used = |name: &str, n: usize| if self.names.contains(name) { n } else { 1 };
+        let h_k = used("h_k", dims.h_k);
+        let h_q = if self.names.contains("h_q") { dims.h_q } else { h_k };
+        Dims { b: used("b", dims.b), h_q, h_k, n_q: used("n_q", dims.n_q), n_k: used("n_k", dims.n_k), ..*dims }
+    }
+
+    /// The value families that make a difference to the law; one at least.
+    pub(crate) fn families(&self, all: &[Values]) -> Vec<Values> {
+        let reads = |role: Role| {
+            let name = match role {
+                Role::Query => "Q",
+                Role::Key => "K",
+                Role::Value => "V",
+            };
+            self.reads(name) || self.own.contains(&role)
+        };
+        let any = reads(Role::Query) || reads(Role::Key) || reads(Role::Value);
+        let matters = |values: &Values| match values {
+            Values::Normal | Values::Grid | Values::Heavy => any,
+            Values::Peaked => reads(Role::Query),
+            Values::Small => reads(Role::Value),
+            Values::Offset => reads(Role::Key) || reads(Role::Value),
+            Values::Lofty => reads(Role::Key),
+            Values::Exact => self.reads("Q") && reads(Role::Key),
+        };
+        let mut kept: Vec<Values> = Vec::new();
+        for values in all.iter().filter(|values| matters(values)) {
+            if !kept.contains(values) {
+                kept.push(*values);
+            }
+        }
+        if kept.is_empty() {
+            kept.push(all.first().copied().unwrap_or(Values::Normal));
+        }
+        kept
+    }
+}
+
+/// Names of a condition on extents; everything else is off.
+pub(crate) fn condition_env(dims: Dims) -> IndexEnv {
+    IndexEnv {
+        dims,
+        h: 0,
+        i: 0,
+        j: 0,
+        item: 0,
+        causal: false,
+        mask: false,
+        bias: false,
+        scale: false,
+        dtype: qkvet_spec::Dtype::Float64,
+    }
+}
+
+fn collect(expr: &Expr, names: &mut BTreeSet<String>) {
+    match &expr.kind {
+        ExprKind::Number(_) => {}
+        ExprKind::Name(name) => {
+            names.insert(name.clone());
+        }
+        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => collect(x, names),
+        ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => {
+            collect(x, names);
+            collect(y, names);
+        }
+        ExprKind::Apply { function, args, named } => {
+            names.insert(function.clone());
+            args.iter().for_each(|x| collect(x, names));
+            named.iter().for_each(|(_, x)| collect(x, names));
+        }
+        ExprKind::Tuple(items) => items.iter().for_each(|x| collect(x, names)),
+    }
+}

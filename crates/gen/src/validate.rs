@@ -1,0 +1,229 @@
+//! Whether suites, plans and cases are well-formed; stored cases are checked against their law before they are used.
+
+use qkvet_engine::format::is_representable;
+use qkvet_spec::{Binding, BoolTensor, CallOption, Case, CheckedLaw, Dims, Domain, Dtype, Matrices, Suite, Tensor};
+
+use crate::extent::{Extents, as_array};
+use crate::options::four_axes;
+use crate::usage::{Usage, condition_env};
+use crate::{CasePlan, GenError};
+
+/// Largest extent of a call.
+const LARGEST: usize = 1 << 16;
+
+/// Whether a suite can be combined into cases.
+///
+/// # Errors
+/// Extents that no call can have, a strength outside 1 to 3, and lists without entries.
+pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
+    let place = |field: &str| format!("`{field}` of suite {}", suite.suite);
+    for (at, dims) in suite.shapes.iter().enumerate() {
+        check_dims(dims, &place(&format!("shapes[{at}]")))?;
+    }
+    let lists =
+        [("shapes", suite.shapes.len()), ("values", suite.values.len()), ("dtypes", suite.dtypes.len()), ("laws", suite.laws.len())];
+    if let Some((field, _)) = lists.iter().find(|(_, entries)| *entries == 0) {
+        return Err(GenError::new("list", place(field), "at least one entry", "none"));
+    }
+    if !(1..=3).contains(&suite.strength) {
+        return Err(GenError::new("number", place("strength"), "1, 2 or 3", suite.strength.to_string()));
+    }
+    for (field, n) in [("limit", suite.limit.unwrap_or(1)), ("rounds", suite.rounds)] {
+        if n == 0 || n > 1 << 20 {
+            return Err(GenError::new("number", place(field), "1 to 1048576", n.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a call can have these extents.
+pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
+    for (name, n) in qkvet_spec::shape::DIMENSIONS.iter().zip(as_array(dims)) {
+        if n == 0 || n > LARGEST {
+            return Err(GenError::new(format!("extent `{name}`"), place, format!("1 to {LARGEST}"), n.to_string()));
+        }
+    }
+    if !dims.h_q.is_multiple_of(dims.h_k) {
+        let got = format!("h_q = {}, h_k = {}", dims.h_q, dims.h_k);
+        return Err(GenError::new("heads", place, "h_q to be a multiple of h_k", got));
+    }
+    Ok(())
+}
+
+/// Whether a plan fits its law.
+pub(crate) fn check_plan(law: &CheckedLaw, plan: &CasePlan) -> Result<(), GenError> {
+    if plan.law != law.law.law {
+        return Err(GenError::new("law", "plan", format!("`{}`", law.law.law), format!("`{}`", plan.law)));
+    }
+    let ranges = law.given.iter().filter_map(|given| match given.domain {
+        Domain::Dim { low, high } => Some((low, high)),
+        _ => None,
+    });
+    let ranges: Vec<(usize, usize)> = ranges.collect();
+    let fits = |(n, (low, high)): (&usize, &(usize, usize))| (low..=high).contains(&n);
+    if ranges.len() != plan.law_dims.len() || !plan.law_dims.iter().zip(&ranges).all(fits) {
+        let got = format!("{:?}", plan.law_dims);
+        return Err(GenError::new("extents of the law", "plan", format!("one in each of {ranges:?}"), got));
+    }
+    Ok(())
+}
+
+/// Whether a case gives every variable of its law a value of its domain's kind and shape.
+///
+/// # Errors
+/// The first difference: another law, an option that the law does not range over, a variable that is missing, unknown or
+/// ill-shaped, an element that its format does not have.
+pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
+    check_dims(&case.dims, "dims")?;
+    if case.law != law.law.law {
+        return Err(GenError::new("law", "case", format!("`{}`", law.law.law), format!("`{}`", case.law)));
+    }
+    if let Some(condition) = &law.law.condition
+        && !condition.holds(&condition_env(case.dims))
+    {
+        return Err(GenError::new("extents", "case", format!("`{}`", condition.text()), format!("{:?}", case.dims)));
+    }
+    check_options(law, case)?;
+    let mut expected: Vec<(String, Kind)> = Vec::new();
+    let mut extents = Extents::new(&case.dims);
+    let usage = Usage::of(law);
+    let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = case.dims;
+    for (name, shape) in [("Q", [h_q, n_q, d_k]), ("K", [h_k, n_k, d_k]), ("V", [h_k, n_k, d_v])] {
+        if usage.binds(name) {
+            expected.push((name.to_owned(), Kind::Matrices(Some(b), Some(shape[0]), shape[1], shape[2])));
+        }
+    }
+    for given in &law.given {
+        let name = &given.names[0];
+        let size = |expr| extents.eval(expr, name);
+        let kind = match &given.domain {
+            Domain::Mask | Domain::Bias => continue,
+            Domain::Separated { .. } | Domain::Opposed { .. } => {
+                expected.push(("Q".to_owned(), Kind::Matrices(Some(b), Some(h_q), n_q, d_k)));
+                expected.push(("K".to_owned(), Kind::Matrices(Some(b), Some(h_k), n_k, d_k)));
+                continue;
+            }
+            Domain::Dim { low, high } => Kind::Dim(*low, *high),
+            Domain::Index { of, .. } => Kind::Index(size(of)?),
+            Domain::Real { low, high } => Kind::Real(*low, *high),
+            Domain::Permutation(n) => Kind::Matrices(None, None, size(n)?, size(n)?),
+            Domain::Subset(n) => Kind::Indices(size(n)?),
+            Domain::Matrix(rows, cols) => Kind::Matrices(None, None, size(rows)?, size(cols)?),
+            Domain::Tensor(rows, cols) => Kind::Matrices(Some(b), Some(h_k), size(rows)?, size(cols)?),
+        };
+        if let (Kind::Dim(..), Some(Binding::Dim(n))) = (&kind, case.bindings.get(name)) {
+            extents.add(name, *n);
+        }
+        expected.push((name.clone(), kind));
+    }
+    for (name, kind) in &expected {
+        let place = format!("variable `{name}`");
+        let binding = case.bindings.get(name).ok_or_else(|| GenError::new("value", &place, "one", "none"))?;
+        kind.check(binding, case.dtype, &place)?;
+    }
+    match case.bindings.keys().find(|name| !expected.iter().any(|(known, _)| known == *name)) {
+        Some(name) => Err(GenError::new("variable", "case", format!("those of law {}", case.law), format!("`{name}` too"))),
+        None => Ok(()),
+    }
+}
+
+fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
+    let options = &case.options;
+    let given = [
+        (CallOption::Scale, options.scale.is_some()),
+        (CallOption::Causal, options.causal),
+        (CallOption::Mask, options.mask.is_some()),
+        (CallOption::Bias, options.bias.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(option, on)| *on && !law.law.options.contains(option)) {
+        return Err(GenError::new("option", "case", format!("one that law {} ranges over", case.law), format!("`{option}`")));
+    }
+    if let Some(scale) = options.scale {
+        check_elements(&[scale], case.dtype, "scale")?;
+    }
+    if let Some(BoolTensor { shape, data }) = &options.mask {
+        check_broadcast(shape, data.len(), &case.dims, "mask")?;
+    }
+    if let Some(Tensor { dtype, shape, data }) = &options.bias {
+        check_broadcast(shape, data.len(), &case.dims, "bias")?;
+        check_elements(data, *dtype, "bias")?;
+        if *dtype != case.dtype {
+            return Err(GenError::new("format", "bias", case.dtype.name(), dtype.name()));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_broadcast(shape: &[usize], elements: usize, dims: &Dims, place: &str) -> Result<(), GenError> {
+    let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
+    let axes = four_axes(shape);
+    let fits = axes.iter().zip(full).all(|(axis, n)| *axis == n || *axis == 1);
+    if !matches!(shape.len(), 2 | 4) || !fits {
+        return Err(GenError::new("shape", place, format!("2 or 4 axes that broadcast to {full:?}"), format!("{shape:?}")));
+    }
+    let product: usize = axes.iter().product();
+    if product == elements {
+        return Ok(());
+    }
+    Err(GenError::new("elements", place, product.to_string(), elements.to_string()))
+}
+
+pub(crate) fn check_elements(data: &[f64], dtype: Dtype, place: &str) -> Result<(), GenError> {
+    match data.iter().find(|x| !(x.is_finite() && is_representable(**x, dtype))) {
+        Some(x) => Err(GenError::new("element", place, format!("finite numbers of {dtype}"), format!("{x:?}"))),
+        None => Ok(()),
+    }
+}
+
+/// What a variable must be.
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Dim(usize, usize),
+    Index(usize),
+    Indices(usize),
+    Real(f64, f64),
+    Matrices(Option<usize>, Option<usize>, usize, usize),
+}
+
+impl Kind {
+    fn check(&self, binding: &Binding, dtype: Dtype, place: &str) -> Result<(), GenError> {
+        let wrong = |got: String| Err(GenError::new("value", place, self.describe(), got));
+        match (self, binding) {
+            (Self::Dim(low, high), Binding::Dim(n)) if (low..=high).contains(&n) => Ok(()),
+            (Self::Index(n), Binding::Index(at)) if at < n => Ok(()),
+            (Self::Indices(n), Binding::Indices(all))
+                if !all.is_empty() && all.is_sorted_by(|x, y| x < y) && all.iter().all(|at| at < n) =>
+            {
+                Ok(())
+            }
+            (Self::Real(low, high), Binding::Real(x)) if (low..=high).contains(&x) => check_elements(&[*x], dtype, place),
+            (Self::Matrices(b, h, r, c), Binding::Matrices(Matrices { batch, heads, rows, cols, data })) => {
+                let elements = batch.unwrap_or(1).saturating_mul(heads.unwrap_or(1)).saturating_mul(*rows).saturating_mul(*cols);
+                if (b, h, r, c) != (batch, heads, rows, cols) || elements != data.len() {
+                    return wrong(format!("{} with {} elements", extents(*batch, *heads, *rows, *cols), data.len()));
+                }
+                check_elements(data, dtype, place)
+            }
+            (_, Binding::Dim(n)) => wrong(format!("the extent {n}")),
+            (_, Binding::Index(n)) => wrong(format!("the index {n}")),
+            (_, Binding::Indices(all)) => wrong(format!("the indices {all:?}")),
+            (_, Binding::Real(x)) => wrong(format!("the number {x:?}")),
+            (_, Binding::Matrices(m)) => wrong(extents(m.batch, m.heads, m.rows, m.cols)),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Self::Dim(low, high) => format!("an extent in {low}..{high}"),
+            Self::Index(n) => format!("an index below {n}"),
+            Self::Indices(n) => format!("ascending indices below {n}"),
+            Self::Real(low, high) => format!("a number in {low}..{high}"),
+            Self::Matrices(batch, heads, rows, cols) => extents(*batch, *heads, *rows, *cols),
+        }
+    }
+}
+
+fn extents(batch: Option<usize>, heads: Option<usize>, rows: usize, cols: usize) -> String {
+    let lead: String = [batch, heads].into_iter().flatten().map(|n| format!("{n}, ")).collect();
+    format!("matrices ({lead}{rows}, {cols})")
+}

@@ -1,0 +1,10 @@
+//! From events to text: the terminal and JSON. A reporter sees events and summaries, never the runner.
+
+mod json;
+mod progress;
+mod terminal;
+mod text;
+
+pub use json::json;
+pub use progress::Progress;
+pub use terminal::{coverage, exit_line, finding, render};

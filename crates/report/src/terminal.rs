@@ -1,0 +1,146 @@
+//! The report for people: findings, then what was checked. Words carry the meaning; color only repeats it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
+
+use crate::text::{count, cut, ratio};
+
+const BOLD: Style = Style::new().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+/// Findings beyond this are only counted.
+const MOST_FINDINGS: usize = 10;
+/// Longest value of a line; witnesses and messages beyond it are cut.
+const WIDTH: usize = 108;
+
+/// The whole report.
+pub fn render(summary: &Summary) -> String {
+    let run = &summary.run;
+    let mut out = String::new();
+    line(&mut out, &format!("{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases", run.tool, run.target, run.suite, run.seed, count(run.cases)));
+    for text in &run.environment {
+        row(&mut out, "", text);
+    }
+    if !run.conventions.is_empty() {
+        row(&mut out, "declared", &run.conventions.join(", "));
+    }
+    out.push('\n');
+    for one in summary.findings.iter().take(MOST_FINDINGS) {
+        out.push_str(&finding(one));
+        out.push('\n');
+    }
+    let more = summary.findings.len().saturating_sub(MOST_FINDINGS);
+    if more > 0 {
+        line(&mut out, &format!("and {more} more findings: --format json has them all\n"));
+    }
+    out.push_str(&coverage(summary));
+    line(&mut out, &exit_line(summary));
+    out
+}
+
+/// One finding, twelve lines at most.
+pub fn finding(finding: &Finding) -> String {
+    let mut out = String::new();
+    let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
+    let shows = if finding.cases == 1 { "shows" } else { "show" };
+    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", finding.title));
+    row(&mut out, "cases", &format!("{} of {} {shows} it: {}", count(finding.cases), count(finding.of), laws(&finding.laws)));
+    row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title));
+    row(&mut out, "witness", &finding.witness.call);
+    row(&mut out, "", &finding.witness.inputs.join("  "));
+    let evidence = &finding.evidence;
+    row(&mut out, "at", &evidence.place);
+    row(&mut out, "expected", &evidence.expected);
+    row(&mut out, "got", &evidence.got);
+    if let Some(excess) = evidence.ratio {
+        row(&mut out, "margin", &format!("{} times the bound that contract {} allows", ratio(excess), finding.contract));
+    } else if finding.verdict == Verdict::Fail {
+        row(&mut out, "margin", &format!("no error is allowed here under contract {}", finding.contract));
+    }
+    if let Some(cause) = &finding.cause {
+        row(&mut out, "cause", cause);
+    }
+    if let Some(hint) = &finding.hint {
+        row(&mut out, "hint", hint);
+    }
+    row(&mut out, "replay", &finding.replay);
+    out
+}
+
+/// Counts, options, formats, sizes, what was declined and what is never checked.
+pub fn coverage(summary: &Summary) -> String {
+    let mut out = String::new();
+    let words = Verdict::ALL.iter().filter_map(|verdict| Some((verdict.word(), *summary.counts.get(verdict.word())?)));
+    row(&mut out, "verdicts", &words.map(|(word, n)| format!("{word} {}", count(n))).collect::<Vec<_>>().join(" · "));
+    let covered = &summary.coverage;
+    row(&mut out, "formats", &formats(summary));
+    row(&mut out, "options", &tally(&covered.options));
+    let sizes = covered.sizes.iter().map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
+    row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "));
+    let checked = covered.laws.values().filter(|n| **n > 0).count();
+    let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
+    let missed = if missed.is_empty() { String::new() } else { format!("; not checked: {}", missed.join(", ")) };
+    row(&mut out, "laws", &format!("{checked} of {} checked{missed}", covered.laws.len()));
+    let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
+    declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    for (reason, n) in declined.iter().take(4) {
+        row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)));
+    }
+    row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")));
+    out
+}
+
+/// `float32 512 under f32, worst error 0.02 of the bound`.
+fn formats(summary: &Summary) -> String {
+    let parts = summary.coverage.dtypes.iter().map(|(dtype, n)| {
+        let contract = summary.run.contracts.get(dtype).map_or("", String::as_str);
+        let margin = summary.coverage.margins.get(dtype).map_or(String::new(), |margin| format!(", worst error {} of its bound", ratio(*margin)));
+        format!("{dtype} {} under {contract}{margin}", count(*n))
+    });
+    parts.collect::<Vec<_>>().join("\n            ")
+}
+
+/// The last line: what it comes to.
+pub fn exit_line(summary: &Summary) -> String {
+    let total = |word: Verdict| summary.counts.get(word.word()).copied().unwrap_or(0);
+    let checked: usize = Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
+    let stopped = summary.stopped.as_ref().map_or(String::new(), |reason| format!(" · stopped early: {reason}"));
+    let n = summary.findings.len();
+    if n > 0 {
+        let noun = if n == 1 { "finding" } else { "findings" };
+        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{stopped}", count(checked));
+    }
+    if checked == 0 {
+        return format!("\n{YELLOW}nothing was checked{YELLOW:#}{stopped}");
+    }
+    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{stopped}", count(checked))
+}
+
+fn laws(laws: &BTreeMap<String, usize>) -> String {
+    let mut all: Vec<(&String, &usize)> = laws.iter().collect();
+    all.sort_by_key(|(law, n)| (std::cmp::Reverse(**n), law.as_str()));
+    let shown: Vec<String> = all.iter().take(4).map(|(law, n)| format!("{law} {n}")).collect();
+    let more = all.len().saturating_sub(4);
+    if more > 0 { format!("{} and {more} more laws", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn tally(counts: &BTreeMap<String, usize>) -> String {
+    counts.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect::<Vec<_>>().join(" · ")
+}
+
+fn row(out: &mut String, label: &str, value: &str) {
+    if value.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = value.lines().map(|text| cut(text, WIDTH)).collect();
+    line(out, &format!("  {label:9} {}", shown.join("\n")));
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{text}");
+}

@@ -1,0 +1,8 @@
+//! Targets, the worker process, the wire and the runner: everything that touches foreign code.
+
+pub mod config;
+pub mod flash;
+pub mod python;
+pub mod runner;
+pub mod target;
+mod wire;

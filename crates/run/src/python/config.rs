@@ -1,0 +1,192 @@
+//! What to start and how: the reference to a function, the options of a Python target, and what it told about itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Where the function under test is defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PythonSource {
+    /// A module by its dotted name, looked up in [`PythonConfig::folder`] first.
+    Module(String),
+    /// A file.
+    File(PathBuf),
+}
+
+/// `pkg.mod:fn` or `path/file.py:fn`.
+///
+/// # Example
+/// ```
+/// use qkvet_run::python::{PythonRef, PythonSource};
+/// let target: PythonRef = "examples/attn.py:Layers.attention".parse()?;
+/// assert_eq!(target.source, PythonSource::File("examples/attn.py".into()));
+/// assert_eq!(target.function, "Layers.attention");
+/// # Ok::<(), qkvet_run::python::PythonRefError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonRef {
+    /// Module or file.
+    pub source: PythonSource,
+    /// Function, dotted where it is an attribute of something.
+    pub function: String,
+}
+
+/// A text that is not a reference to a Python function.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("python target: expected `package.module:function` or `path/file.py:function`, got `{0}`")]
+pub struct PythonRefError(String);
+
+impl FromStr for PythonRef {
+    type Err = PythonRefError;
+
+    fn from_str(text: &str) -> Result<Self, PythonRefError> {
+        let wrong = || PythonRefError(text.to_owned());
+        let dotted = |name: &str| {
+            name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        };
+        let (source, function) = text.rsplit_once(':').ok_or_else(wrong)?;
+        if !dotted(function) {
+            return Err(wrong());
+        }
+        let source = if Path::new(source).extension().is_some_and(|e| e == "py") || source.contains(['/', '\\']) {
+            PythonSource::File(source.into())
+        } else if dotted(source) {
+            PythonSource::Module(source.to_owned())
+        } else {
+            return Err(wrong());
+        };
+        Ok(Self { source, function: function.to_owned() })
+    }
+}
+
+impl std::fmt::Display for PythonRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            PythonSource::Module(name) => write!(f, "{name}:{}", self.function),
+            PythonSource::File(path) => write!(f, "{}:{}", path.display(), self.function),
+        }
+    }
+}
+
+/// Library of the arrays that the function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrays {
+    /// `NumPy` arrays.
+    Numpy,
+    /// `PyTorch` tensors.
+    Torch,
+    /// JAX arrays.
+    Jax,
+}
+
+/// Order of the axes of query, key, value and output; mask, bias and weights keep theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Batch, heads, positions, width.
+    #[default]
+    Bhnd,
+    /// Batch, positions, heads, width.
+    Bnhd,
+}
+
+/// How to start and call a Python target.
+#[derive(Clone, Debug)]
+pub struct PythonConfig {
+    /// The interpreter; [`find_python`] chooses one.
+    pub python: PathBuf,
+    /// The function.
+    pub target: PythonRef,
+    /// Folder that modules are looked up in first; the current folder if absent. A file is looked up beside itself.
+    pub folder: Option<PathBuf>,
+    /// Library of the arrays; if absent, the one that importing the module loads.
+    pub arrays: Option<Arrays>,
+    /// Device of torch and jax arrays, such as `cuda:1`.
+    pub device: Option<String>,
+    /// Order of axes.
+    pub layout: Layout,
+    /// Options that the function offers, for a function with `**kwargs` or without a signature.
+    pub supports: Option<Vec<String>>,
+    /// The argument for the mask takes the bias too, one of the two at a time.
+    pub mask_takes_bias: bool,
+    /// Longest time for one call.
+    pub timeout: Duration,
+    /// Longest time for start and import.
+    pub start_timeout: Duration,
+    /// How often a child that died or was ended is replaced.
+    pub max_restarts: u32,
+    /// Longest line of a reply in bytes; a target cannot make this process hold more.
+    pub max_line: usize,
+}
+
+impl PythonConfig {
+    /// Defaults: arrays by import, layout `bhnd`, 60 s a call, 180 s to start, 10 restarts, lines below 1 GiB.
+    pub fn new(python: impl Into<PathBuf>, target: PythonRef) -> Self {
+        Self {
+            python: python.into(),
+            target,
+            folder: None,
+            arrays: None,
+            device: None,
+            layout: Layout::default(),
+            supports: None,
+            mask_takes_bias: false,
+            timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(180),
+            max_restarts: 10,
+            max_line: (1 << 30) - 1,
+        }
+    }
+}
+
+/// What a target told when it was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PythonInfo {
+    /// Library of the arrays.
+    pub arrays: Arrays,
+    /// Versions of Python and of the array libraries that are loaded.
+    pub versions: BTreeMap<String, String>,
+    /// Option → the argument that takes it. An option that is not here is unsupported.
+    pub arguments: BTreeMap<String, String>,
+    /// Remarks for the user.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// The interpreter to use: the one asked for, else that of the virtual environment, else `python3` on the path.
+pub fn find_python(explicit: Option<&Path>, virtual_env: Option<&Path>) -> PathBuf {
+    let (below, on_path) = if cfg!(windows) { ("Scripts\\python.exe", "python") } else { ("bin/python", "python3") };
+    match (explicit, virtual_env) {
+        (Some(python), _) => python.to_owned(),
+        (None, Some(folder)) => folder.join(below),
+        (None, None) => on_path.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references() {
+        for good in ["attn:fn", "pkg.mod:Class.fn", "a/b-c.py:fn", "file.py:fn", "./dir/x:fn"] {
+            assert_eq!(good.parse::<PythonRef>().expect(good).to_string(), good);
+        }
+        for bad in ["attn", "attn.py", "attn:", ":fn", "pkg..mod:fn", "pkg-mod:fn", "x.py:f n", "x.py:f()", ""] {
+            assert!(bad.parse::<PythonRef>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn pythons() {
+        assert_eq!(find_python(Some(Path::new("/p")), Some(Path::new("/v"))), PathBuf::from("/p"));
+        assert_eq!(find_python(None, Some(Path::new("/v"))), PathBuf::from("/v/bin/python"));
+        assert_eq!(find_python(None, None), PathBuf::from("python3"));
+    }
+}

@@ -1,0 +1,153 @@
+//! The runner: builds the cases of a suite, puts them to a target, judges, looks for conventions and causes, finds the
+//! smallest witnesses. What it does is told as events; what it found is one [`Summary`].
+
+mod findings;
+mod pass;
+mod store;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use qkvet_diagnose::{applied, conventions_that_explain};
+use qkvet_engine::law::CallRecord;
+use qkvet_gen::{CasePlan, plans};
+use qkvet_spec::{Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Suite, Summary, Verdict};
+
+use crate::python::StartError;
+use crate::target::NamedTarget;
+use pass::{Done, Pass};
+pub use store::{Stored, StoreError, read_case};
+
+/// Everything a run is made from.
+#[derive(Clone, Debug)]
+pub struct RunConfig<'a> {
+    /// The knowledge.
+    pub catalog: &'a Catalog,
+    /// The target.
+    pub target: &'a NamedTarget,
+    /// The suite.
+    pub suite: &'a Suite,
+    /// Its laws.
+    pub laws: Vec<&'a CheckedLaw>,
+    /// Formats.
+    pub dtypes: Vec<Dtype>,
+    /// Seed of the suite.
+    pub seed: u64,
+    /// Workers, each with a target of its own.
+    pub jobs: usize,
+    /// Conventions declared.
+    pub conventions: Vec<&'a Convention>,
+    /// Contracts by format.
+    pub contracts: BTreeMap<Dtype, &'a Contract>,
+    /// Stop at the first finding.
+    pub fail_fast: bool,
+    /// Folder for cases; absent: nothing is written.
+    pub store: Option<PathBuf>,
+    /// Set from outside to stop early with a partial report.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why a run could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The target could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A specification is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A case could not be made from the suite.
+    #[error("case of law {law}: {message}")]
+    Case {
+        /// The law.
+        law: String,
+        /// What the generator said.
+        message: String,
+    },
+    /// A law asks for something impossible.
+    #[error("{0}")]
+    Law(String),
+    /// The folder for cases cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Two numbers that must agree do not: this machine or this build cannot be trusted.
+    #[error("self-test: {0}")]
+    SelfTest(String),
+}
+
+/// Cases whose calls are looked at when searching for a convention or a cause.
+const EVIDENCE_LIMIT: usize = 60;
+
+/// Runs everything and tells about it.
+///
+/// # Errors
+/// A target that cannot be started, a specification that is wrong, a folder that cannot be written. Whatever the target does
+/// once started is a verdict, not an error.
+pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
+    qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))?;
+    let plans = plans(config.suite, &config.laws, &config.dtypes, config.seed);
+    let standard = Meaning::standard();
+    let declared = applied(&standard, &config.conventions);
+    let mut pass = Pass::open(config, plans.len().max(1))?;
+    events(Event::Started(info(config, &plans, pass.environment())));
+    let mut done = pass.judge(&plans, &declared, &mut |done, verdict| {
+        events(Event::Case { done, total: plans.len(), verdict });
+    })?;
+    let mut meaning = declared.clone();
+    let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
+    let mut explained = Vec::new();
+    if !found.is_empty() {
+        let names: Vec<String> = found.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect();
+        events(Event::Notice(format!("judging again under {}", names.join(", "))));
+        let under = applied(&declared, &found);
+        let again = pass.judge(&plans, &under, &mut |_, _| {})?;
+        if consistent(&done, &again) {
+            explained = findings::conventions(config, &mut pass, &plans, &declared, &found, &done)?;
+            done = again;
+            meaning = under;
+        }
+    }
+    let mut findings = explained;
+    findings.extend(findings::verdicts(config, &mut pass, &plans, &meaning, &done)?);
+    let summary = summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
+    events(Event::Finished(Box::new(summary.clone())));
+    Ok(summary)
+}
+
+fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> RunInfo {
+    RunInfo {
+        tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
+        target: config.target.name.clone(),
+        environment: environment.to_vec(),
+        suite: config.suite.suite.clone(),
+        seed: config.seed,
+        conventions: config.conventions.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect(),
+        contracts: config.contracts.iter().map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone())).collect(),
+        cases: plans.len(),
+    }
+}
+
+/// Recorded calls of failing cases, spread over the run, each with its contract.
+fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done]) -> Vec<(&'a [CallRecord], &'a Contract)> {
+    let failing: Vec<&Done> = done.iter().filter(|done| done.verdict == Verdict::Fail && !done.calls.is_empty()).collect();
+    let step = failing.len().div_ceil(EVIDENCE_LIMIT).max(1);
+    failing.iter().step_by(step).filter_map(|done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?))).collect()
+}
+
+fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
+    let fields: Vec<&str> = config.conventions.iter().map(|convention| convention.field.as_str()).collect();
+    let failures = evidence(config, done);
+    if failures.is_empty() {
+        return Vec::new();
+    }
+    conventions_that_explain(&failures, declared, config.catalog.conventions.values(), &fields)
+}
+
+/// Under the conventions fewer cases fail, and none fails that did not.
+fn consistent(before: &[Done], after: &[Done]) -> bool {
+    let fails = |done: &[Done]| done.iter().filter(|done| done.verdict == Verdict::Fail).count();
+    let broken = before.iter().zip(after).any(|(before, after)| before.verdict != Verdict::Fail && after.verdict == Verdict::Fail);
+    !broken && fails(after) < fails(before)
+}

@@ -1,0 +1,195 @@
+//! One pass over the cases: workers with a target each, results in the order of the suite.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+
+use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
+use qkvet_gen::{CasePlan, build, case_id};
+use qkvet_spec::{Case, CheckedLaw, Dtype, Evidence, Meaning, Verdict};
+
+use super::store::Store;
+use super::{RunConfig, RunError};
+use crate::target::OpenTarget;
+
+/// After this many time-outs the rest is skipped: the user's time is worth more than their number.
+const MOST_TIMEOUTS: usize = 3;
+/// After this many crashes the rest is skipped.
+const MOST_CRASHES: usize = 10;
+
+/// One decided case. Calls are kept only where something failed.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    pub(super) id: String,
+    pub(super) dtype: Dtype,
+    pub(super) call: String,
+    pub(super) verdict: Verdict,
+    pub(super) margin: f64,
+    pub(super) evidence: Option<Evidence>,
+    pub(super) calls: Vec<CallRecord>,
+}
+
+/// The open targets of a run.
+pub(super) struct Pass<'a> {
+    config: &'a RunConfig<'a>,
+    workers: Vec<OpenTarget>,
+    store: Option<Store>,
+    stopped: Mutex<Option<String>>,
+    environment: Vec<String>,
+}
+
+impl<'a> Pass<'a> {
+    /// Starts one target for each worker.
+    pub(super) fn open(config: &'a RunConfig<'a>, cases: usize) -> Result<Self, RunError> {
+        let jobs = config.jobs.clamp(1, cases);
+        let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
+        let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
+        let store = config.store.as_ref().map(|folder| Store::open(folder, config)).transpose()?;
+        Ok(Self { config, workers, store, stopped: Mutex::new(None), environment })
+    }
+
+    pub(super) fn environment(&self) -> &[String] {
+        &self.environment
+    }
+
+    pub(super) fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Why the run was stopped early, if it was.
+    pub(super) fn stopped(&self) -> Option<String> {
+        self.stopped.lock().map_or(None, |stopped| stopped.clone())
+    }
+
+    /// Judges every plan under `meaning`.
+    pub(super) fn judge(
+        &mut self,
+        plans: &[CasePlan],
+        meaning: &Meaning,
+        progress: &mut dyn FnMut(usize, Verdict),
+    ) -> Result<Vec<Done>, RunError> {
+        let (config, store, stopped) = (self.config, self.store.as_ref(), &self.stopped);
+        let foreign = config.target.kind.is_foreign();
+        let (next, timeouts, crashes) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let stop = |reason: &str| {
+            if let Ok(mut stopped) = stopped.lock() {
+                stopped.get_or_insert_with(|| reason.to_owned());
+            }
+        };
+        let is_stopped = || stopped.lock().is_ok_and(|stopped| stopped.is_some());
+        let mut results: Vec<Option<Done>> = vec![None; plans.len()];
+        let mut failure = None;
+        std::thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            for (number, worker) in self.workers.iter_mut().enumerate() {
+                let (send, next, timeouts, crashes) = (send.clone(), &next, &timeouts, &crashes);
+                let (stop, is_stopped) = (&stop, &is_stopped);
+                scope.spawn(move || {
+                    loop {
+                        if config.stop.load(Ordering::Relaxed) {
+                            stop("interrupted");
+                        }
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        if at >= plans.len() || is_stopped() {
+                            break;
+                        }
+                        let store = store.filter(|_| foreign).map(|store| (store, number));
+                        let result = one(config, worker, &plans[at], meaning, store);
+                        if let Ok(done) = &result {
+                            match done.verdict {
+                                Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TIMEOUTS => {
+                                    stop(&format!("{MOST_TIMEOUTS} calls did not answer in time"));
+                                }
+                                Verdict::Crash if crashes.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_CRASHES => {
+                                    stop(&format!("the target crashed {MOST_CRASHES} times"));
+                                }
+                                verdict if verdict.is_finding() && config.fail_fast => stop("the first finding, as asked"),
+                                _ => {}
+                            }
+                        }
+                        if send.send((at, result)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let mut count = 0;
+            for (at, result) in receive {
+                match result {
+                    Ok(done) => {
+                        count += 1;
+                        progress(count, done.verdict);
+                        results[at] = Some(done);
+                    }
+                    Err(error) => {
+                        stop("an error in a law");
+                        failure.get_or_insert(error);
+                    }
+                }
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        results.into_iter().zip(plans).map(|(done, plan)| done.map_or_else(|| skipped(config, plan), Ok)).collect()
+    }
+
+    /// Judges one plan on the first target.
+    pub(super) fn try_plan(&mut self, plan: &CasePlan, meaning: &Meaning) -> Result<Done, RunError> {
+        let config = self.config;
+        let store = self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
+        match self.workers.first_mut() {
+            Some(worker) => one(config, worker, plan, meaning, store),
+            None => skipped(config, plan),
+        }
+    }
+}
+
+/// The law of a plan.
+pub(super) fn law_of<'a>(config: &RunConfig<'a>, plan: &CasePlan) -> Result<&'a CheckedLaw, RunError> {
+    config
+        .laws
+        .iter()
+        .find(|law| law.law.law == plan.law)
+        .copied()
+        .ok_or_else(|| RunError::Law(format!("law {}: expected one of the run's laws", plan.law)))
+}
+
+/// The case of a plan.
+pub(super) fn case_of(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Case, RunError> {
+    build(law_of(config, plan)?, plan).map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() })
+}
+
+fn skipped(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Done, RunError> {
+    let case = case_of(config, plan)?;
+    Ok(Done {
+        id: case_id(&case),
+        dtype: plan.dtype,
+        call: qkvet_diagnose::describe_call(&case),
+        verdict: Verdict::Skipped,
+        margin: 0.0,
+        evidence: None,
+        calls: Vec::new(),
+    })
+}
+
+fn one(
+    config: &RunConfig<'_>,
+    worker: &mut OpenTarget,
+    plan: &CasePlan,
+    meaning: &Meaning,
+    store: Option<(&Store, usize)>,
+) -> Result<Done, RunError> {
+    let law = law_of(config, plan)?;
+    let case = case_of(config, plan)?;
+    let id = case_id(&case);
+    // On disk before the call, so that a target that takes everything down with it leaves its case behind.
+    if let Some((store, number)) = store {
+        store.running(number, &case)?;
+    }
+    let contract = config.contracts.get(&plan.dtype).ok_or_else(|| RunError::Law(format!("contract for {}: expected one", plan.dtype)))?;
+    let judge = Judge { meaning, contract };
+    let Outcome { verdict, margin, evidence, calls } = evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
+    let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
+    Ok(Done { id, dtype: plan.dtype, call: qkvet_diagnose::describe_call(&case), verdict, margin, evidence, calls })
+}

@@ -1,0 +1,81 @@
+//! What was checked, counted.
+
+use std::collections::BTreeMap;
+
+use qkvet_gen::CasePlan;
+use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
+
+use super::RunConfig;
+use super::pass::Done;
+
+/// What no version so far checks.
+const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sinks", "packed sequences", "log-sum-exp"];
+
+pub(super) fn summary(
+    config: &RunConfig<'_>,
+    run: RunInfo,
+    plans: &[CasePlan],
+    done: Vec<Done>,
+    findings: Vec<Finding>,
+    stopped: Option<String>,
+) -> Summary {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut coverage = Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
+    for law in &config.laws {
+        coverage.laws.insert(law.law.law.clone(), 0);
+    }
+    for dtype in &config.dtypes {
+        coverage.dtypes.insert(dtype.to_string(), 0);
+    }
+    for option in CallOption::ALL {
+        coverage.options.insert(option.to_string(), 0);
+    }
+    for (done, plan) in done.iter().zip(plans) {
+        *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
+        if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
+            let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.as_str());
+            *coverage.declined.entry(format!("{} {reason}", done.verdict)).or_default() += 1;
+        }
+        if done.verdict.is_checked() {
+            cover(&mut coverage, done, plan);
+        }
+    }
+    let records = done.into_iter().zip(plans).map(|(done, plan)| record(done, plan)).collect();
+    Summary { run, counts, findings, coverage, stopped, records }
+}
+
+fn cover(coverage: &mut Coverage, done: &Done, plan: &CasePlan) {
+    *coverage.laws.entry(plan.law.clone()).or_default() += 1;
+    *coverage.dtypes.entry(plan.dtype.to_string()).or_default() += 1;
+    let on = [
+        (CallOption::Scale, plan.scale.value().is_some()),
+        (CallOption::Causal, plan.causal),
+        (CallOption::Mask, plan.mask.is_some()),
+        (CallOption::Bias, plan.bias.is_some()),
+    ];
+    for (option, _) in on.into_iter().filter(|(_, on)| *on) {
+        *coverage.options.entry(option.to_string()).or_default() += 1;
+    }
+    let d = plan.dims;
+    for (name, n) in [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)] {
+        let range = coverage.sizes.entry(name.to_owned()).or_insert((n, n));
+        *range = (range.0.min(n), range.1.max(n));
+    }
+    if done.verdict == Verdict::Pass {
+        let margin = coverage.margins.entry(plan.dtype.to_string()).or_default();
+        *margin = margin.max(done.margin);
+    }
+}
+
+fn record(done: Done, plan: &CasePlan) -> CaseRecord {
+    let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail) && done.margin.is_finite();
+    CaseRecord {
+        id: done.id,
+        law: plan.law.clone(),
+        dtype: plan.dtype.to_string(),
+        call: done.call,
+        verdict: done.verdict,
+        margin: measured.then_some(done.margin),
+        evidence: done.evidence,
+    }
+}

@@ -1,0 +1,146 @@
+# Arrays of the three libraries: made from storage bits, read back as storage bits.
+
+FLOATS = ("float64", "float32", "bfloat16", "float16")
+
+
+class Unsupported(Exception):
+    pass
+
+
+class Malformed(Exception):
+    pass
+
+
+class Numpy:
+    name = "numpy"
+
+    def __init__(self, device):
+        self.np = require("numpy")
+        self.device = None
+        if device is not None:
+            raise LoadError("device", "numpy arrays have no device, got `%s`" % device, "choose torch or jax arrays")
+
+    def dtype(self, name):
+        if name == "bfloat16":
+            try:
+                return self.np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+            except ImportError:
+                raise Unsupported("numpy has no bfloat16 (install ml_dtypes or use --arrays torch)")
+        return self.np.dtype(name)
+
+    def make(self, dtype, shape, raw):
+        return self.np.frombuffer(raw, dtype=self.dtype(dtype)).reshape(shape).copy()  # writable and aligned
+
+    def swap(self, array):
+        return self.np.ascontiguousarray(self.np.swapaxes(array, 1, 2))
+
+
+class Torch:
+    name = "torch"
+
+    def __init__(self, device):
+        self.torch = require("torch")
+        try:
+            self.torch.zeros(1, device=device or "cpu")
+        except Exception as error:
+            raise LoadError("device", "torch cannot use device `%s`: %s" % (device, text(error)))
+        self.device = device
+
+    def make(self, dtype, shape, raw):
+        torch = self.torch
+        kind = getattr(torch, dtype)
+        # An empty buffer is refused by frombuffer.
+        flat = torch.frombuffer(bytearray(raw), dtype=kind) if raw else torch.empty(0, dtype=kind)
+        array = flat.reshape(shape).clone()  # in memory that torch aligns
+        return array if self.device is None else array.to(self.device)
+
+    def swap(self, array):
+        return array.transpose(1, 2).contiguous()
+
+
+class Jax(Numpy):
+    name = "jax"
+
+    def __init__(self, device):
+        self.jax = require("jax")
+        self.np = require("numpy")
+        self.device = device
+        platform, _, index = (device or "").partition(":")
+        try:
+            self.place = self.jax.devices(platform or None)[int(index or 0)]
+        except Exception as error:
+            raise LoadError("device", "jax cannot use device `%s`: %s" % (device, text(error)))
+
+    def make(self, dtype, shape, raw):
+        if dtype == "float64" and not self.jax.config.jax_enable_x64:
+            raise Unsupported("jax_enable_x64 is off")
+        return self.jax.device_put(Numpy.make(self, dtype, shape, raw), self.place)
+
+    def swap(self, array):
+        return self.jax.numpy.swapaxes(array, 1, 2)
+
+
+LIBRARIES = {"numpy": Numpy, "torch": Torch, "jax": Jax}
+
+
+def require(name):
+    try:
+        return importlib.import_module(name)
+    except BaseException as error:
+        hint = "%s -m pip install %s" % (sys.executable, name)
+        raise LoadError("arrays", "%s arrays are needed: importing %s raised %s" % (name, name, text(error)), hint)
+
+
+def choose_arrays(wanted, device):
+    """The library of the arrays, and a note where the choice was not the only one."""
+    loaded = [name for name in ("torch", "jax") if name in sys.modules]
+    note = None
+    if wanted is None and len(loaded) == 2:
+        note = "the module loads torch and jax: arrays are torch tensors; --arrays jax for the other"
+    return LIBRARIES[wanted or (loaded + ["numpy"])[0]](device), note
+
+
+def shape_of(value):
+    """`(dtype name, shape)` of an array of any of the libraries, or None."""
+    for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("numpy", "ndarray")):
+        kind = getattr(sys.modules.get(library), kind, None)
+        if isinstance(kind, type) and isinstance(value, kind):
+            name = str(value.dtype).replace("torch.", "") if library == "torch" else value.dtype.name
+            return name, [int(n) for n in value.shape]
+    return None
+
+
+def read(value, swap):
+    """Storage bits of an array, little-endian, row-major; axes 1 and 2 exchanged if `swap`."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        value = value.detach()
+        if value.layout != torch.strided:
+            raise Malformed("expected a dense tensor, got layout %s" % value.layout)
+        if swap:
+            value = value.transpose(1, 2)
+        value = value.cpu().resolve_conj().resolve_neg().contiguous()
+        return ctypes.string_at(value.data_ptr(), value.numel() * value.element_size())
+    np = importlib.import_module("numpy")
+    value = np.asarray(value)
+    if value.dtype.byteorder == ">":
+        value = value.astype(value.dtype.newbyteorder("<"))
+    return (np.swapaxes(value, 1, 2) if swap else value).tobytes()
+
+
+def result_tensor(name, value, swap, limit):
+    """The wire form of one array that the function returned."""
+    form = shape_of(value)
+    if form is None:
+        raise Malformed("%s: expected an array, got %s" % (name, type(value).__name__))
+    dtype, shape = form
+    if dtype not in FLOATS:
+        raise Malformed("%s: expected one of %s, got dtype %s" % (name, ", ".join(FLOATS), dtype))
+    size = math.prod(shape) * {"float64": 8, "float32": 4}.get(dtype, 2)
+    if size > limit:
+        raise Malformed("%s: %d bytes of shape %s are too many to be checked" % (name, size, shape))
+    swap = swap and len(shape) == 4
+    if swap:
+        shape[1], shape[2] = shape[2], shape[1]
+    raw = read(value, swap)
+    return {"dtype": dtype, "shape": shape, "data": base64.b64encode(raw).decode("ascii")}

@@ -1,0 +1,156 @@
+# The loop: JSON lines of qkvet-wire/1 in, one answer each. Launched as `python -u -c <source>`.
+
+class Target:
+    """The loaded function with what it takes."""
+
+    def __init__(self, hello):
+        module, self.folder = load_module(hello)
+        name = hello["function"]
+        self.function = find_function(module, name)
+        mask_takes_bias = bool(hello.get("mask_takes_bias"))
+        self.arguments, self.always = match_arguments(name, self.function, hello.get("supports"), mask_takes_bias)
+        self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
+        self.swapped = hello.get("layout") == "bnhd"
+        self.limit = hello.get("max_payload", 2**30)
+        sys.argv = [hello["target"].get("file") or hello["target"]["module"]]
+
+    def info(self):
+        versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
+        for name in ("numpy", "torch", "jax", "ml_dtypes"):
+            version = getattr(sys.modules.get(name), "__version__", None)
+            if version is not None:
+                versions[name] = str(version)
+        return {
+            "ok": True,
+            "wire": 1,
+            "arrays": self.library.name,
+            "versions": versions,
+            "arguments": self.arguments,
+            "notes": [self.note] if self.note else [],
+        }
+
+    def keywords(self, request, tensors):
+        """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
+        params = dict(request.get("params", {}))
+        given = {name: tensors[name] for name in ("mask", "bias") if name in tensors}
+        if "scale" in params or "scale_hex" in params:
+            exact = params.pop("scale_hex", None)
+            scale = params.pop("scale", None)
+            given["scale"] = float(scale) if exact is None else float.fromhex(exact)
+        if params.pop("causal", False):
+            given["causal"] = True
+        if "weights" in request.get("want", ()):
+            given["return_weights"] = True
+        for option in list(given) + list(params):
+            if option not in self.arguments:
+                raise Unsupported("no argument for %s" % option)
+        if {"mask", "bias"} <= set(given) and self.arguments["mask"] == self.arguments["bias"]:
+            raise Unsupported("mask and bias share the argument %s" % self.arguments["mask"])
+        width = request["tensors"]["query"]["shape"][-1]
+        absent = {"scale": 1 / math.sqrt(width or 1), "causal": False, "return_weights": False}
+        named = {self.arguments[option]: absent.get(option) for option in self.always}
+        named.update({self.arguments[option]: value for option, value in given.items()})
+        return named
+
+    def run(self, request):
+        raws, tensors = {}, {}
+        for name, tensor in request["tensors"].items():
+            raws[name] = base64.b64decode(tensor["data"])
+            tensors[name] = self.library.make(tensor["dtype"], tensor["shape"], raws[name])
+            if self.swapped and name in ("query", "key", "value"):
+                tensors[name] = self.library.swap(tensors[name])
+        forms = {name: shape_of(array) for name, array in tensors.items()}
+        named = self.keywords(request, tensors)
+        inputs = [tensors[name] for name in ("query", "key", "value")]
+        try:
+            result = self.function(*inputs, **named)
+        except NotImplementedError as error:
+            words = " ".join(str(error).split())[:600]
+            return {"status": "unsupported", "reason": words or text(error) + place(error, self.folder)}
+        except (ValueError, TypeError) as error:
+            return {"status": "refused", "reason": text(error) + place(error, self.folder)}
+        except BaseException as error:
+            return self.failed(error)
+        try:
+            answer = {"status": "ok", "tensors": self.collect(result, "weights" in request.get("want", ()))}
+            answer["inputs_unchanged"] = all(
+                self.unchanged(name, tensors[name], forms[name], raws[name]) for name in tensors
+            )
+            return answer
+        except Malformed as error:
+            return {"status": "malformed", "reason": str(error)}
+        except BaseException as error:  # work that a device does late fails here
+            return self.failed(error, "reading the result raised ")
+
+    def failed(self, error, before=""):
+        reason = text(error)
+        answer = {"status": "error", "reason": before + reason + place(error, self.folder)}
+        if "CUDA error" in reason or "device-side assert" in reason:
+            answer["fatal"] = True  # such an error poisons every later call of the process
+        return answer
+
+    def collect(self, result, weights):
+        if weights and not (isinstance(result, (tuple, list)) and len(result) >= 2):
+            raise Malformed("expected a tuple (output, weights), got %s" % type(result).__name__)
+        if isinstance(result, (tuple, list)):
+            if not result:
+                raise Malformed("output: expected an array, got an empty %s" % type(result).__name__)
+            if shape_of(result[0]) is None:
+                first = type(result[0]).__name__
+                raise Malformed("output: expected an array, got a %s of %s" % (type(result).__name__, first))
+        else:
+            result = [result]
+        tensors = {"output": result_tensor("output", result[0], self.swapped, self.limit)}
+        if weights:
+            tensors["weights"] = result_tensor("weights", result[1], False, self.limit)
+        return tensors
+
+    def unchanged(self, name, array, form, raw):
+        swap = self.swapped and name in ("query", "key", "value")
+        try:
+            return shape_of(array) == form and read(array, swap) == raw
+        except (Malformed, RuntimeError):  # a jax array that was donated is gone
+            return False
+
+
+def answer_line(target, request):
+    try:
+        answer = target.run(request)
+    except Unsupported as error:
+        answer = {"status": "unsupported", "reason": str(error)}
+    except BaseException as error:
+        answer = {"status": "error", "reason": "before the call: " + text(error)}
+    return dict(answer, seq=request["seq"])
+
+
+def main():
+    # The function may print, read and start programs: the protocol moves to descriptors of its own.
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    try:
+        faulthandler.enable(2)
+    except (OSError, ValueError):
+        pass
+    process, target = os.getpid(), None
+    for line in iter(source.readline, b""):
+        request = json.loads(line)
+        if request["op"] == "stop":
+            return
+        if request["op"] == "hello":
+            try:
+                target = Target(request)
+                answer = target.info()
+            except LoadError as error:
+                answer = {"ok": False, "kind": error.kind, "message": error.message, "hint": error.hint}
+        else:
+            answer = answer_line(target, request)
+        if os.getpid() != process:
+            os._exit(0)  # a forked copy that came back from the function has no say
+        # The line break before ends whatever else was written there.
+        sink.write(b"\n" + json.dumps(answer).encode("ascii") + b"\n")
+        sink.flush()
+
+
+main()

@@ -1,0 +1,140 @@
+//! What the tests of Python targets share: an interpreter, fixture files, calls with reproducible data.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "tests of an I/O crate; a skipped test says so")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use qkvet_engine::format::round;
+use qkvet_run::python::{PythonConfig, PythonTarget, StartError};
+use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Output, Response, Target, Tensor};
+
+/// Functions that misbehave, one each.
+pub const FIXTURES: &str = include_str!("../fixtures/misbehaving.py");
+
+pub fn python() -> PathBuf {
+    std::env::var_os("QKVET_TEST_PYTHON").map_or_else(|| "python3".into(), PathBuf::from)
+}
+
+/// Whether the modules can be imported; says so if not.
+pub fn has(modules: &str) -> bool {
+    let found = Command::new(python())
+        .args(["-c", &format!("import {modules}")])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !found {
+        println!("skipped: {} cannot import {modules}; QKVET_TEST_PYTHON names another", python().display());
+    }
+    found
+}
+
+pub fn example(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).display().to_string()
+}
+
+pub fn config(target: &str) -> PythonConfig {
+    let mut config = PythonConfig::new(python(), target.parse().expect(target));
+    config.timeout = Duration::from_secs(30);
+    config
+}
+
+/// A fixture file with the function `function` in a folder that lives as long as the target is used.
+pub struct Fixture {
+    pub folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    pub fn new(source: &str) -> Self {
+        let fixture = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        fixture.file("fixture.py", source);
+        fixture
+    }
+
+    pub fn file(&self, name: &str, source: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, source).expect("a fixture file");
+    }
+
+    pub fn config(&self, function: &str) -> PythonConfig {
+        config(&format!("{}:{function}", self.folder.path().join("fixture.py").display()))
+    }
+
+    pub fn start(&self, function: &str) -> Result<PythonTarget, StartError> {
+        PythonTarget::start(self.config(function))
+    }
+}
+
+/// Reproducible numbers in (−2, 2) on a grid of 1/64, by a linear congruence.
+pub struct Noise(pub u64);
+
+impl Noise {
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    pub fn tensor(&mut self, shape: &[usize], dtype: Dtype) -> Tensor {
+        let data = (0..shape.iter().product()).map(|_| round((self.word() % 255) as f64 / 64.0 - 2.0, dtype)).collect();
+        Tensor { dtype, shape: shape.to_vec(), data }
+    }
+
+    pub fn mask(&mut self, shape: &[usize]) -> BoolTensor {
+        BoolTensor {
+            shape: shape.to_vec(),
+            data: (0..shape.iter().product()).map(|_| !self.word().is_multiple_of(4)).collect(),
+        }
+    }
+}
+
+pub fn random_call(dims: Dims, dtype: Dtype, seed: u64) -> Call {
+    let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = dims;
+    let mut noise = Noise(seed);
+    Call {
+        query: noise.tensor(&[b, h_q, n_q, d_k], dtype),
+        key: noise.tensor(&[b, h_k, n_k, d_k], dtype),
+        value: noise.tensor(&[b, h_k, n_k, d_v], dtype),
+        scale: None,
+        causal: false,
+        mask: None,
+        bias: None,
+        return_weights: false,
+    }
+}
+
+pub fn small_call() -> Call {
+    random_call(Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 4, d_v: 4 }, Dtype::Float32, 1)
+}
+
+pub fn output(response: Response) -> Output {
+    match response {
+        Response::Output(output) => *output,
+        other => panic!("expected an output, got {other:?}"),
+    }
+}
+
+/// Largest difference of two tensors of one shape and format; not a number differs from everything.
+pub fn distance(got: &Tensor, expected: &Tensor) -> f64 {
+    assert_eq!((&got.shape, got.dtype), (&expected.shape, expected.dtype));
+    let differences = got.data.iter().zip(&expected.data).map(|(x, y)| (x - y).abs());
+    differences.fold(0.0, |worst, d| if d <= worst { worst } else { d })
+}
+
+/// `2^-k`, by precision of the format: loose enough for any order of summation at these sizes, far below any fault.
+pub fn allowance(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Float64 => 1e-13,
+        Dtype::Float32 => 1e-5,
+        Dtype::Float16 => 8e-3,
+        Dtype::Bfloat16 => 6e-2,
+    }
+}
+
+/// One answer of one function of a fixture.
+pub fn answer(source: &str, function: &str) -> Response {
+    let fixture = Fixture::new(source);
+    let mut target = fixture.start(function).expect(function);
+    target.call(&small_call())
+}

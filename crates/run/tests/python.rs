@@ -1,0 +1,223 @@
+//! What a Python function may do to its caller: each way of ending has its own response, and none of them hangs.
+#![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::*;
+use qkvet_run::python::PythonTarget;
+use qkvet_spec::{Dims, Dtype, Response, Target};
+
+/// The answer of a fixture function contains `expected`, in the form `Kind("...")`.
+fn check(function: &str, expected: &str) {
+    let got = format!("{:?}", answer(FIXTURES, function));
+    assert!(got.contains(expected), "{function}\n  expected {expected}\n  got      {got}");
+}
+
+/// The first answer contains `expected`; the next call is answered by a fresh process.
+fn check_recovers(function: &str, expected: &str, tweak: impl FnOnce(&mut qkvet_run::python::PythonConfig)) {
+    let fixture = Fixture::new(FIXTURES);
+    let mut config = fixture.config(function);
+    tweak(&mut config);
+    let mut target = PythonTarget::start(config).expect(function);
+    let got = format!("{:?}", target.call(&small_call()));
+    assert!(got.contains(expected), "{function}\n  expected {expected}\n  got      {got}");
+    output(target.call(&small_call()));
+    assert_eq!(target.restarts(), 1);
+}
+
+#[test]
+fn exceptions() {
+    if !has("numpy") {
+        return;
+    }
+    check("value_error", "Refused(\"ValueError: n_q must be even at ");
+    check("value_error", "fixture.py:27\")");
+    check("type_error", "Refused(\"TypeError: unsupported operand");
+    check("not_implemented", "Unsupported(\"head_dim 4\")");
+    check("not_implemented_silent", "Unsupported(\"NotImplementedError at ");
+    check("runtime_error", "Error(\"RuntimeError: shapes differ at ");
+    check("key_error_inside_numpy", "Error(\"FileNotFoundError: ");
+    check("key_error_inside_numpy", "fixture.py:47\")");
+    check("system_exit", "Error(\"SystemExit: 3 at ");
+    check("keyboard_interrupt", "Error(\"KeyboardInterrupt at ");
+    check("unprintable", "Error(\"Unprintable: (its message could not be read) at ");
+}
+
+#[test]
+fn results_that_are_no_tensors() {
+    if !has("numpy") {
+        return;
+    }
+    check("returns_none", "Malformed(\"output: expected an array, got NoneType\")");
+    check("returns_float", "Malformed(\"output: expected an array, got float\")");
+    check("returns_object", "Malformed(\"output: expected an array, got object\")");
+    check("returns_lists", "Malformed(\"output: expected an array, got a list of list\")");
+    check("returns_empty_tuple", "Malformed(\"output: expected an array, got an empty tuple\")");
+    check(
+        "returns_ragged",
+        "Malformed(\"output: expected one of float64, float32, bfloat16, float16, got dtype object\")",
+    );
+    check("returns_int64", "got dtype int64");
+    check("returns_huge", "Malformed(\"output: 4398046511104 bytes of shape [1048576, 1048576] are too many");
+}
+
+#[test]
+fn results_as_they_are() {
+    if !has("numpy") {
+        return;
+    }
+    let returned = |function| output(answer(FIXTURES, function)).output;
+    assert_eq!(returned("returns_float64").dtype, Dtype::Float64);
+    assert_eq!(returned("returns_big_endian").data[0].to_bits(), 1f64.to_bits());
+    assert_eq!(returned("returns_strided").shape, [4, 3]);
+    assert_eq!(returned("returns_strided").data[..4], [0.0, 4.0, 8.0, 1.0]);
+    assert!(returned("returns_nan").data.iter().all(|x| x.is_nan()));
+    assert_eq!(returned("returns_scalar_shape").shape, [0; 0]);
+    assert_eq!(returned("returns_pair").shape, [1, 2, 2, 4]);
+}
+
+#[test]
+fn mutated_inputs_are_seen() {
+    if !has("numpy") {
+        return;
+    }
+    assert!(output(answer(FIXTURES, "good")).inputs_unchanged);
+    assert!(!output(answer(FIXTURES, "mutates_key")).inputs_unchanged);
+    assert!(output(answer(FIXTURES, "mutates_zero_sign")).inputs_unchanged);
+}
+
+#[test]
+fn deaths_are_named_and_survived() {
+    if !has("numpy") {
+        return;
+    }
+    check_recovers("exit_once", "Crash(\"exited with code 3; stderr: free(): invalid pointer\")", |_| ());
+    if cfg!(unix) {
+        check_recovers(
+            "segfault_once",
+            "Crash(\"was killed by signal 11 (SIGSEGV); stderr: Fatal Python error",
+            |_| (),
+        );
+        check_recovers("segfault_once", "in segfault_once", |_| ());
+    }
+}
+
+#[test]
+fn restarts_are_limited() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut config = fixture.config("exit_always");
+    config.max_restarts = 1;
+    let mut target = PythonTarget::start(config).expect("starts");
+    for expected in
+        ["exited with code 4", "exited with code 4", "not restarted after 1 restarts; the last process exited"]
+    {
+        let got = format!("{:?}", target.call(&small_call()));
+        assert!(got.contains(expected), "{got}");
+    }
+}
+
+#[test]
+fn a_target_that_vanished_is_not_restarted() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("exit_always").expect("starts");
+    target.call(&small_call());
+    std::fs::remove_file(fixture.folder.path().join("fixture.py")).expect("removed");
+    let got = format!("{:?}", target.call(&small_call()));
+    assert!(got.contains("not restarted: ") && got.contains("no such file"), "{got}");
+}
+
+#[test]
+fn a_poisoned_device_costs_the_process() {
+    if !has("numpy") {
+        return;
+    }
+    check_recovers("cuda_error_once", "Error(\"RuntimeError: CUDA error: an illegal memory access at ", |_| ());
+}
+
+/// A process that does not read must not make the writer wait: the request is larger than a pipe.
+#[test]
+#[cfg(unix)]
+fn a_stopped_process_ends_in_time() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut config = fixture.config("stops_later");
+    config.timeout = Duration::from_secs(2);
+    let mut target = PythonTarget::start(config).expect("starts");
+    output(target.call(&small_call()));
+    std::thread::sleep(Duration::from_millis(400));
+    let large = random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 9, n_k: 9000, d_k: 40, d_v: 40 }, Dtype::Float32, 1);
+    let start = Instant::now();
+    assert!(matches!(target.call(&large), Response::Timeout(_)));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    output(target.call(&large));
+}
+
+#[test]
+fn an_endless_loop_ends_in_time() {
+    if !has("numpy") {
+        return;
+    }
+    let start = Instant::now();
+    check_recovers("hang_once", "Timeout(\"no answer within 2 s\")", |c| c.timeout = Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
+}
+
+#[test]
+#[cfg(unix)]
+fn forks_do_not_hang_or_answer_twice() {
+    if !has("numpy") {
+        return;
+    }
+    let start = Instant::now();
+    check("grandchild_and_exit", "Crash(\"exited with code 5\")");
+    assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
+
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("forked_copy_returns").expect("starts");
+    for _ in 0..3 {
+        output(target.call(&small_call()));
+    }
+    assert_eq!((target.restarts(), target.stray_lines()), (0, None));
+}
+
+#[test]
+fn prints_do_not_disturb() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("noisy").expect("starts");
+    output(target.call(&small_call()));
+    output(target.call(&small_call()));
+    assert_eq!((target.restarts(), target.stray_lines()), (0, None));
+}
+
+#[test]
+#[cfg(unix)]
+fn writing_to_the_protocol_is_named() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("garbage_on_every_descriptor").expect("starts");
+    output(target.call(&small_call()));
+    assert_eq!(target.stray_lines(), Some((1, "\"half a line\"")));
+
+    check("false_answer", "Malformed(\"broke the protocol: reply to request 1: expected seq 1, got 999\")");
+    let mut config = fixture.config("endless_line");
+    config.max_line = 1 << 20;
+    let mut target = PythonTarget::start(config).expect("starts");
+    let got = target.call(&small_call());
+    let expected = "broke the protocol: expected a reply of up to 1048576 bytes, got more";
+    assert_eq!(got, Response::Malformed(expected.to_owned()));
+}

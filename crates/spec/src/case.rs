@@ -1,0 +1,63 @@
+//! A case: one concrete input for one law. Everything the law's variables stand for, as data.
+
+use indexmap::IndexMap;
+
+use crate::{BoolTensor, Dims, Dtype, Tensor};
+
+/// Options of the case; those a law does not range over are off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaseOptions {
+    /// Explicit scale.
+    pub scale: Option<f64>,
+    /// Causal masking.
+    pub causal: bool,
+    /// Boolean mask in its broadcast form: 2 or 4 axes.
+    pub mask: Option<BoolTensor>,
+    /// Bias in its broadcast form: 2 or 4 axes.
+    pub bias: Option<Tensor>,
+}
+
+/// Matrices as the law language sees them: `(batch?, heads?, rows, cols)`, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrices {
+    /// Batch extent; absent: one for all items.
+    pub batch: Option<usize>,
+    /// Head extent; absent: one for all heads.
+    pub heads: Option<usize>,
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// `batch · heads · rows · cols` elements.
+    pub data: Vec<f64>,
+}
+
+/// The value of a law's variable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binding {
+    /// An extent.
+    Dim(usize),
+    /// A row or column number.
+    Index(usize),
+    /// Distinct row numbers, ascending.
+    Indices(Vec<usize>),
+    /// A real number, exact in the case's format.
+    Real(f64),
+    /// Matrices, every element exact in the case's format.
+    Matrices(Matrices),
+}
+
+/// One concrete input for one law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Law id.
+    pub law: String,
+    /// Format of every tensor.
+    pub dtype: Dtype,
+    /// Extents of `Q`, `K`, `V`.
+    pub dims: Dims,
+    /// Options.
+    pub options: CaseOptions,
+    /// `Q`, `K`, `V` and the law's variables by name; mask and bias variables are read from the options.
+    pub bindings: IndexMap<String, Binding>,
+}

@@ -1,0 +1,157 @@
+//! Events: the only interface between the runner and the reporters.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Evidence, Verdict, Witness};
+
+/// What a reporter sees.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The run begins.
+    Started(RunInfo),
+    /// Something a person should know while waiting.
+    Notice(String),
+    /// One more case is decided.
+    Case {
+        /// Cases decided so far.
+        done: usize,
+        /// Cases in all.
+        total: usize,
+        /// How it ended.
+        verdict: Verdict,
+    },
+    /// The run is over.
+    Finished(Box<Summary>),
+}
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunInfo {
+    /// Name and version of the tool.
+    pub tool: String,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// What the target said of itself: libraries, versions, argument mapping.
+    pub environment: Vec<String>,
+    /// Suite id.
+    pub suite: String,
+    /// Seed of the suite.
+    pub seed: u64,
+    /// Conventions declared, `field=value`.
+    pub conventions: Vec<String>,
+    /// Contract for each format, and whether it was declared.
+    pub contracts: BTreeMap<String, String>,
+    /// Number of cases.
+    pub cases: usize,
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// A verdict of its cases.
+    Verdict,
+    /// A legitimate convention that was not declared.
+    Convention,
+}
+
+/// One cause, however many cases it broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// What it is about.
+    pub kind: FindingKind,
+    /// The verdict of its cases.
+    pub verdict: Verdict,
+    /// One line.
+    pub title: String,
+    /// Law whose case is shown.
+    pub law: String,
+    /// Title of that law.
+    pub law_title: String,
+    /// Contract it was judged by.
+    pub contract: String,
+    /// Laws broken, with how many cases each.
+    pub laws: BTreeMap<String, usize>,
+    /// Cases that show it.
+    pub cases: usize,
+    /// Cases decided in the run.
+    pub of: usize,
+    /// The smallest input found.
+    pub witness: Witness,
+    /// What was expected there and what came.
+    pub evidence: Evidence,
+    /// The fault or convention whose enclosure holds the output of every such case, with code, id and title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// What to do: a declaration, a fix, an explanation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+/// One decided case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseRecord {
+    /// Hash of its content.
+    pub id: String,
+    /// Law.
+    pub law: String,
+    /// Format.
+    pub dtype: String,
+    /// Extents and options in one line.
+    pub call: String,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Largest distance over bound among the numbers checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// Why it did not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+}
+
+/// What was checked and what was declined.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    /// Cases checked for each law.
+    pub laws: BTreeMap<String, usize>,
+    /// Cases checked for each format.
+    pub dtypes: BTreeMap<String, usize>,
+    /// Cases checked with each option on.
+    pub options: BTreeMap<String, usize>,
+    /// Smallest and largest of each extent checked.
+    pub sizes: BTreeMap<String, (usize, usize)>,
+    /// Reasons for declining, with how many cases each.
+    pub declined: BTreeMap<String, usize>,
+    /// Largest distance over bound among passing cases, for each format.
+    pub margins: BTreeMap<String, f64>,
+    /// What this version never checks.
+    pub unchecked: Vec<String>,
+}
+
+/// The whole outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// What was run.
+    pub run: RunInfo,
+    /// Cases of each verdict.
+    pub counts: BTreeMap<String, usize>,
+    /// Findings, gravest first.
+    pub findings: Vec<Finding>,
+    /// What was checked.
+    pub coverage: Coverage,
+    /// Whether the run was stopped early, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// Every case, in order of the suite.
+    pub records: Vec<CaseRecord>,
+}

@@ -1,0 +1,183 @@
+//! Conditions (`1 < h_k and h_k < h_q`) and index maps (`h / (h_q / h_k)`): integer expressions over a few names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Dims;
+use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
+
+/// Names that mean something in conditions and index maps.
+const NAMES: [&str; 17] = [
+    "b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v", "h", "i", "j", "item", "causal", "mask", "bias", "scale", "float16",
+    "bfloat16",
+];
+
+/// An integer expression; relations give 1 or 0, `/` rounds down, a zero divisor has no value.
+#[derive(Clone, Debug)]
+pub struct IndexExpr {
+    text: String,
+    expr: Expr,
+}
+
+/// Values of names in an [`IndexExpr`].
+#[derive(Clone, Copy, Debug)]
+pub struct IndexEnv {
+    /// Extents of the call.
+    pub dims: Dims,
+    /// Query head `h`.
+    pub h: i64,
+    /// Query `i`.
+    pub i: i64,
+    /// Key `j`.
+    pub j: i64,
+    /// Batch item.
+    pub item: i64,
+    /// Whether causal masking is asked for.
+    pub causal: bool,
+    /// Whether a boolean mask is given.
+    pub mask: bool,
+    /// Whether a bias is given.
+    pub bias: bool,
+    /// Whether a scale is given.
+    pub scale: bool,
+    /// The format of the call.
+    pub dtype: crate::Dtype,
+}
+
+impl IndexExpr {
+    /// Parses and checks the names.
+    ///
+    /// # Errors
+    /// Syntax errors, and names or functions that do not exist here, with the nearest known one.
+    pub fn new(text: &str) -> Result<Self, ExprError> {
+        let expr = parse(text)?;
+        check(&expr)?;
+        Ok(Self { text: text.to_owned(), expr })
+    }
+
+    /// The expression as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value; `None` for a zero divisor or an overflow.
+    pub fn eval(&self, env: &IndexEnv) -> Option<i64> {
+        eval(&self.expr, env)
+    }
+
+    /// Whether the expression, read as a condition, holds.
+    pub fn holds(&self, env: &IndexEnv) -> bool {
+        self.eval(env).is_some_and(|value| value != 0)
+    }
+}
+
+fn check(expr: &Expr) -> Result<(), ExprError> {
+    match &expr.kind {
+        ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(()),
+        ExprKind::Name(name) if NAMES.contains(&name.as_str()) => Ok(()),
+        ExprKind::Name(name) => Err(crate::nearest::unknown_in("name", name, expr.span.clone(), NAMES)),
+        ExprKind::Unary(_, x) => check(x),
+        ExprKind::Binary(op, x, y) if !matches!(op, BinaryOp::MatMul | BinaryOp::SameBits | BinaryOp::In) => {
+            check(x)?;
+            check(y)
+        }
+        ExprKind::Apply { function, args, named } if named.is_empty() => match (function.as_str(), args.len()) {
+            ("min" | "max", 2) => args.iter().try_for_each(check),
+            ("min" | "max", n) => Err(ExprError::new(expr.span.clone(), format!("`{function}`: expected 2 arguments, got {n}"))),
+            _ => Err(crate::nearest::unknown_in("function", function, expr.span.clone(), ["min", "max"])),
+        },
+        _ => Err(ExprError::new(expr.span.clone(), "index expression: expected whole numbers, names, + - * / %, relations, min and max")),
+    }
+}
+
+fn eval(expr: &Expr, env: &IndexEnv) -> Option<i64> {
+    match &expr.kind {
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
+        ExprKind::Number(x) => Some(*x as i64),
+        ExprKind::Name(name) => Some(env.value(name)),
+        ExprKind::Unary(UnaryOp::Neg, x) => eval(x, env)?.checked_neg(),
+        ExprKind::Unary(UnaryOp::Not, x) => Some(i64::from(eval(x, env)? == 0)),
+        ExprKind::Binary(op, x, y) => {
+            let (x, y) = (eval(x, env)?, eval(y, env)?);
+            match op {
+                BinaryOp::Or => Some(i64::from(x != 0 || y != 0)),
+                BinaryOp::And => Some(i64::from(x != 0 && y != 0)),
+                BinaryOp::Eq => Some(i64::from(x == y)),
+                BinaryOp::Ne => Some(i64::from(x != y)),
+                BinaryOp::Le => Some(i64::from(x <= y)),
+                BinaryOp::Lt => Some(i64::from(x < y)),
+                BinaryOp::Ge => Some(i64::from(x >= y)),
+                BinaryOp::Gt => Some(i64::from(x > y)),
+                BinaryOp::Add => x.checked_add(y),
+                BinaryOp::Sub => x.checked_sub(y),
+                BinaryOp::Mul => x.checked_mul(y),
+                BinaryOp::Div => x.checked_div_euclid(y),
+                BinaryOp::Rem => x.checked_rem_euclid(y),
+                BinaryOp::MatMul | BinaryOp::In | BinaryOp::SameBits => None,
+            }
+        }
+        ExprKind::Apply { function, args, .. } => {
+            let (x, y) = (eval(&args[0], env)?, eval(&args[1], env)?);
+            Some(if function == "min" { x.min(y) } else { x.max(y) })
+        }
+        _ => None,
+    }
+}
+
+impl IndexEnv {
+    fn value(&self, name: &str) -> i64 {
+        let size = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        match name {
+            "b" => size(self.dims.b),
+            "h_q" => size(self.dims.h_q),
+            "h_k" => size(self.dims.h_k),
+            "n_q" => size(self.dims.n_q),
+            "n_k" => size(self.dims.n_k),
+            "d_k" => size(self.dims.d_k),
+            "d_v" => size(self.dims.d_v),
+            "h" => self.h,
+            "i" => self.i,
+            "j" => self.j,
+            "item" => self.item,
+            "causal" => i64::from(self.causal),
+            "mask" => i64::from(self.mask),
+            "bias" => i64::from(self.bias),
+            "scale" => i64::from(self.scale),
+            "float16" => i64::from(self.dtype == crate::Dtype::Float16),
+            "bfloat16" => i64::from(self.dtype == crate::Dtype::Bfloat16),
+            _ => 0,
+        }
+    }
+}
+
+impl PartialEq for IndexExpr {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Serialize for IndexExpr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for IndexExpr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).map_err(|error| {
+            let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            serde::de::Error::custom(format!("{} in `{text}`{hint}", error.message))
+        })
+    }
+}
+
+impl JsonSchema for IndexExpr {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "IndexExpr".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j item" })
+    }
+}

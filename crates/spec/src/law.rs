@@ -1,0 +1,106 @@
+//! A law: one statement about attention, written once, as an expression over matrices.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Formula, IndexExpr};
+
+/// An option of the call that a law may range over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallOption {
+    /// An explicit scale.
+    Scale,
+    /// Causal masking.
+    Causal,
+    /// A boolean mask.
+    Mask,
+    /// An additive bias.
+    Bias,
+}
+
+impl CallOption {
+    /// Every option.
+    pub const ALL: [Self; 4] = [Self::Scale, Self::Causal, Self::Mask, Self::Bias];
+
+    /// The name in YAML, in Python signatures and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scale => "scale",
+            Self::Causal => "causal",
+            Self::Mask => "mask",
+            Self::Bias => "bias",
+        }
+    }
+}
+
+impl fmt::Display for CallOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How the law is known to be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Proof {
+    /// By rewriting, for all shapes.
+    Rewrite,
+    /// By exact evaluation.
+    Exact,
+    /// By two-point enumeration of moments.
+    Moments,
+    /// By a derivation with an inequality.
+    Derivation,
+    /// It is the definition.
+    Definition,
+}
+
+/// Behaviour that is observed rather than computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Observation {
+    /// Query, key, value, mask and bias have the same bits after `attention(Q, K, V)`.
+    InputsUnchanged,
+}
+
+/// One law; one file in `specs/laws/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Law {
+    /// The id, equal to the file name.
+    pub law: String,
+    /// One sentence: what holds.
+    pub title: String,
+    /// Variables beyond `Q`, `K`, `V` and the domains they range over, in order.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub given: IndexMap<String, Formula>,
+    /// Abbreviations, in order.
+    #[serde(default, rename = "let", skip_serializing_if = "IndexMap::is_empty")]
+    pub lets: IndexMap<String, Formula>,
+    /// Condition on the extents under which the law says something.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<IndexExpr>,
+    /// The statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Formula>,
+    /// The behaviour observed, for laws without a statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe: Option<Observation>,
+    /// Options it ranges over; all others are off. A call that does not name an option gets the case's.
+    #[serde(default)]
+    pub options: Vec<CallOption>,
+    /// Why it is true.
+    pub proof: Proof,
+    /// What fails beside it, in words: the contrast that gives the law its point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contrast: Option<String>,
+    /// Faults that break this law.
+    pub catches: Vec<String>,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+}

@@ -1,0 +1,28 @@
+//! Unknown names: the nearest known one goes into the hint.
+
+use crate::syntax::{ExprError, Span};
+
+/// The known name closest to `name`, when it is close enough to be a slip of the hand.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(name.len()) / 4)
+        .min_by_key(|(distance, candidate)| (*distance, candidate.len()))
+        .map(|(_, candidate)| candidate)
+}
+
+/// The error for an unknown name inside an expression.
+pub(crate) fn unknown_in<'a>(
+    what: &str,
+    name: &str,
+    span: Span,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> ExprError {
+    let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
+    let error = ExprError::new(span, format!("{what} `{name}`: expected a known {what}"));
+    match nearest(name, known) {
+        Some(candidate) => error.hint(format!("did you mean `{candidate}`?")),
+        None => error.hint(format!("known: {list}")),
+    }
+}

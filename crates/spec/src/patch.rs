@@ -1,0 +1,75 @@
+//! Conventions and faults: patches of a `Meaning` or an `Execution`, written once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallOption, ExecutionPatch, IndexExpr, MeaningPatch};
+
+/// A legitimate choice other than the standard one; one file in `specs/conventions/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Convention {
+    /// The id, equal to the file name: `<field>-<value>`.
+    pub convention: String,
+    /// One sentence: what is done.
+    pub title: String,
+    /// The field of `--convention field=value` and of `conventions:` in `qkvet.yaml`.
+    pub field: String,
+    /// The value.
+    pub value: String,
+    /// What it changes.
+    pub meaning: MeaningPatch,
+    /// The option without which it makes no difference, if there is one.
+    #[serde(default)]
+    pub option: Option<CallOption>,
+    /// What the standard does instead.
+    pub standard: String,
+    /// Who follows it.
+    #[serde(default)]
+    pub seen: Vec<String>,
+}
+
+/// Behaviour that no change of meaning or execution can express.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Behavior {
+    /// The query is overwritten.
+    InputsOverwritten,
+    /// Every second call gives other bits.
+    NotRepeatable,
+}
+
+/// A mistake, as a patch; one file in `specs/faults/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The id, equal to the file name.
+    pub fault: String,
+    /// Finding code, `QK` and three digits; never moves.
+    pub code: String,
+    /// One sentence: what is wrong.
+    pub title: String,
+    /// What it changes in the exact function.
+    #[serde(default, skip_serializing_if = "MeaningPatch::is_empty")]
+    pub meaning: MeaningPatch,
+    /// What it changes in the computation.
+    #[serde(default, skip_serializing_if = "ExecutionPatch::is_empty")]
+    pub execution: ExecutionPatch,
+    /// What it does besides computing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<Behavior>,
+    /// The calls it strikes; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<IndexExpr>,
+    /// Calls on which it makes no difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equivalent_when: Option<IndexExpr>,
+    /// Where it was seen in the wild.
+    #[serde(default)]
+    pub seen: Vec<String>,
+    /// How it shows and what is right instead.
+    pub tell: String,
+    /// Whether students make it.
+    #[serde(default)]
+    pub student: bool,
+}

@@ -1,0 +1,192 @@
+//! Types of expressions, and of whole laws.
+
+use super::domain::declare;
+use super::function::{apply, join, mismatch};
+use super::{Dim, Given, Scope, Type};
+use crate::nearest::nearest;
+use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
+use crate::{Formula, Law};
+
+/// A law whose expressions are parsed and whose shapes fit.
+#[derive(Clone, Debug)]
+pub struct CheckedLaw {
+    /// The law as written.
+    pub law: Law,
+    /// Its variables, in order.
+    pub given: Vec<Given>,
+    /// Its abbreviations, in order.
+    pub lets: Vec<(String, Expr)>,
+    /// Its statement.
+    pub expect: Option<Expr>,
+}
+
+/// An error in one formula of a law.
+#[derive(Clone, Debug)]
+pub struct LawError {
+    /// Where in the law: `expect`, `given.P`, `let.c`.
+    pub place: String,
+    /// The formula it is in; `None` for an error about the law as a whole.
+    pub formula: Option<Formula>,
+    /// What is wrong in it.
+    pub error: ExprError,
+}
+
+/// Checks names, types and shapes of every formula of a law.
+///
+/// # Errors
+/// The first formula that does not fit.
+pub fn check_law(law: Law) -> Result<CheckedLaw, LawError> {
+    let mut scope = Scope::new();
+    let mut given = Vec::new();
+    for (name, formula) in &law.given {
+        let place = |error, formula: Option<&Formula>| LawError { place: format!("given.{name}"), formula: formula.cloned(), error };
+        let names = parse(name).map_err(|error| place(error, None))?;
+        let domain = formula.parse().map_err(|error| place(error, Some(formula)))?;
+        given.push(declare(&mut scope, &names, &domain).map_err(|error| place(error, Some(formula)))?);
+    }
+    let mut lets = Vec::new();
+    for (name, formula) in &law.lets {
+        let place = |error| LawError { place: format!("let.{name}"), formula: Some(formula.clone()), error };
+        let expr = formula.parse().map_err(place)?;
+        let ty = type_of(&scope, &expr).map_err(place)?;
+        if ty == Type::Truth {
+            return Err(place(ExprError::new(expr.span.clone(), "abbreviation: expected a value, got a statement")));
+        }
+        scope.declare(name, ty, expr.span.clone()).map_err(place)?;
+        lets.push((name.clone(), expr));
+    }
+    let expect = match (&law.expect, law.observe) {
+        (Some(formula), None) => {
+            let place = |error| LawError { place: "expect".to_owned(), formula: Some(formula.clone()), error };
+            let expr = formula.parse().map_err(place)?;
+            let ty = type_of(&scope, &expr).map_err(place)?;
+            if ty != Type::Truth {
+                let error = ExprError::new(expr.span.clone(), format!("statement: expected a relation such as `==`, got {}", ty.describe()));
+                return Err(place(error));
+            }
+            Some(expr)
+        }
+        (None, Some(_)) => None,
+        _ => {
+            let error = ExprError::new(0..0, format!("law `{}`: expected exactly one of `expect` and `observe`", law.law));
+            return Err(LawError { place: law.law.clone(), formula: None, error });
+        }
+    };
+    Ok(CheckedLaw { law, given, lets, expect })
+}
+
+/// The type of an expression.
+pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
+    let span = &expr.span;
+    match &expr.kind {
+        ExprKind::Number(x) => Ok(match Dim::from_expr(expr, &|_| false) {
+            Ok(dim) if x.fract() == 0.0 => Type::Integer(dim),
+            _ => Type::Scalar,
+        }),
+        ExprKind::Name(name) => scope.get(name).cloned().ok_or_else(|| scope.unknown(name, span.clone())),
+        ExprKind::Unary(UnaryOp::Neg, x) => match type_of(scope, x)? {
+            Type::Integer(dim) => Ok(Type::Integer(Dim::constant(0).minus(&dim))),
+            ty @ (Type::Scalar | Type::Matrix { .. }) => Ok(ty),
+            other => Err(ExprError::new(span.clone(), format!("`-`: expected a number or a matrix, got {}", other.describe()))),
+        },
+        ExprKind::Unary(UnaryOp::Not, _) => Err(ExprError::new(span.clone(), "`not`: expected in conditions only")),
+        ExprKind::Transpose(x) => match type_of(scope, x)? {
+            Type::Matrix { batch, heads, rows, cols } => Ok(Type::Matrix { batch, heads, rows: cols, cols: rows }),
+            other => Err(ExprError::new(span.clone(), format!("`.T`: expected a matrix, got {}", other.describe()))),
+        },
+        ExprKind::Tuple(items) => {
+            for item in items {
+                scope.dim(item)?;
+            }
+            Ok(Type::Shape(items.len()))
+        }
+        ExprKind::Interval(..) => Err(ExprError::new(span.clone(), "`..`: expected in domains only").hint("write `x in between(low, high)`")),
+        ExprKind::Apply { function, args, named } => apply(scope, function, args, named, span),
+        ExprKind::Binary(op, x, y) => binary(scope, *op, x, y, expr),
+    }
+}
+
+fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Result<Type, ExprError> {
+    let span = &whole.span;
+    if op == BinaryOp::In {
+        let value = type_of(scope, x)?;
+        return match &y.kind {
+            ExprKind::Apply { function, args, named } if function == "between" && args.len() == 2 && named.is_empty() => {
+                for end in args {
+                    elementwise(&value, &type_of(scope, end)?, op, span)?;
+                }
+                Ok(Type::Truth)
+            }
+            _ => Err(ExprError::new(y.span.clone(), "`in`: expected `between(low, high)`")),
+        };
+    }
+    let (left, right) = (type_of(scope, x)?, type_of(scope, y)?);
+    match op {
+        BinaryOp::And if left == Type::Truth && right == Type::Truth => Ok(Type::Truth),
+        BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge | BinaryOp::SameBits => match (&left, &right) {
+            (Type::Shape(m), Type::Shape(n)) if m == n && op == BinaryOp::Eq => Ok(Type::Truth),
+            _ => elementwise(&left, &right, op, span).map(|_| Type::Truth),
+        },
+        BinaryOp::Add | BinaryOp::Sub => match (&left, &right) {
+            (Type::Integer(m), Type::Integer(n)) => Ok(Type::Integer(if op == BinaryOp::Add { m.clone().plus(n) } else { m.clone().minus(n) })),
+            _ => elementwise(&left, &right, op, span),
+        },
+        BinaryOp::Mul => match (&left, &right) {
+            (Type::Integer(m), Type::Integer(n)) => Ok(Type::Integer(m.times(n))),
+            (Type::Scalar | Type::Integer(_), Type::Matrix { .. }) => Ok(right),
+            (Type::Matrix { .. }, Type::Scalar | Type::Integer(_)) => Ok(left),
+            (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
+            _ => Err(operands(op, &left, &right, span).hint("`*` scales; the matrix product is `@`")),
+        },
+        BinaryOp::Div => match (&left, &right) {
+            (Type::Matrix { .. }, Type::Scalar | Type::Integer(_)) => Ok(left),
+            (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
+            _ => Err(operands(op, &left, &right, span)),
+        },
+        BinaryOp::MatMul => match (left, right) {
+            (Type::Matrix { batch, heads, rows, cols }, Type::Matrix { batch: batch_y, heads: heads_y, rows: rows_y, cols: cols_y }) => {
+                if cols != rows_y {
+                    return Err(mismatch("inner extents of `@`", &cols, &rows_y, span));
+                }
+                let (batch, heads) = join((batch, heads), (batch_y, heads_y), span)?;
+                Ok(Type::Matrix { batch, heads, rows, cols: cols_y })
+            }
+            (left, right) => Err(operands(op, &left, &right, span)),
+        },
+        _ => {
+            let hint = nearest(op.symbol(), ["==", "<=", "same_bits"]).map(|other| format!("did you mean `{other}`?"));
+            let error = operands(op, &left, &right, span);
+            Err(match hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            })
+        }
+    }
+}
+
+fn operands(op: BinaryOp, left: &Type, right: &Type, span: &crate::syntax::Span) -> ExprError {
+    ExprError::new(span.clone(), format!("`{}`: expected operands that fit it, got {} and {}", op.symbol(), left.describe(), right.describe()))
+}
+
+/// Type of an elementwise combination: a number meets any matrix, matrices meet matrices of the same extents.
+fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &crate::syntax::Span) -> Result<Type, ExprError> {
+    match (left, right) {
+        (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
+        (Type::Scalar | Type::Integer(_), Type::Matrix { .. }) => Ok(right.clone()),
+        (Type::Matrix { .. }, Type::Scalar | Type::Integer(_)) => Ok(left.clone()),
+        (
+            Type::Matrix { batch, heads, rows, cols },
+            Type::Matrix { batch: batch_y, heads: heads_y, rows: rows_y, cols: cols_y },
+        ) => {
+            if rows != rows_y {
+                return Err(mismatch(&format!("rows of `{}`", op.symbol()), rows, rows_y, span));
+            }
+            if cols != cols_y {
+                return Err(mismatch(&format!("columns of `{}`", op.symbol()), cols, cols_y, span));
+            }
+            let (batch, heads) = join((batch.clone(), heads.clone()), (batch_y.clone(), heads_y.clone()), span)?;
+            Ok(Type::Matrix { batch, heads, rows: rows.clone(), cols: cols.clone() })
+        }
+        _ => Err(operands(op, left, right, span)),
+    }
+}

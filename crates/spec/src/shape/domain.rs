@@ -1,0 +1,202 @@
+//! `given`: the domain each variable of a law ranges over.
+
+use super::{Dim, Scope, Type};
+use crate::nearest::unknown_in;
+use crate::syntax::{Expr, ExprError, ExprKind};
+
+/// Where the value of a `given` comes from. Ends of ranges are included.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// An extent of the law's own.
+    Dim {
+        /// Smallest.
+        low: usize,
+        /// Largest.
+        high: usize,
+    },
+    /// A row or column number below `of`, other than the value of `not`.
+    Index {
+        /// Extent indexed.
+        of: Expr,
+        /// Another index that it must differ from.
+        not: Option<String>,
+    },
+    /// A real number on a dyadic grid.
+    Real {
+        /// Smallest.
+        low: f64,
+        /// Largest.
+        high: f64,
+    },
+    /// An `n × n` permutation matrix.
+    Permutation(Expr),
+    /// A non-empty set of indices below `n`.
+    Subset(Expr),
+    /// The case's boolean mask, 1 where the query attends; absent when the case has none.
+    Mask,
+    /// The case's bias; absent when the case has none.
+    Bias,
+    /// One matrix.
+    Matrix(Expr, Expr),
+    /// One matrix for each batch item and key/value head.
+    Tensor(Expr, Expr),
+    /// Query and key such that `scale · q_i·k_j` exceeds every other scaled score by at least `margin`.
+    Separated {
+        /// The index variable.
+        j: String,
+        /// The margin variable.
+        margin: String,
+    },
+    /// Query and key such that `scale · q_i·k_j` lies below every other scaled score by at least `margin`.
+    Opposed {
+        /// The index variable.
+        j: String,
+        /// The margin variable.
+        margin: String,
+    },
+}
+
+/// Variables and the domain they are drawn from together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// One name, or two for `(Q, K)`.
+    pub names: Vec<String>,
+    /// Where the values come from.
+    pub domain: Domain,
+}
+
+const KINDS: [&str; 11] =
+    ["dim", "index", "real", "permutation", "subset", "mask", "bias", "matrix", "tensor", "separated", "opposed"];
+
+/// Reads one `given` entry and adds its variables to the scope.
+pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
+    let names = names(name)?;
+    let ExprKind::Apply { function, args, named } = &domain.kind else {
+        return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`").hint(format!("known: {}", KINDS.join(", "))));
+    };
+    let arity = |n: usize| {
+        if args.len() == n {
+            Ok(())
+        } else {
+            Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected {n} arguments, got {}", args.len())))
+        }
+    };
+    let allow = |allowed: &[&str]| match named.iter().find(|(key, _)| !allowed.contains(&key.as_str())) {
+        Some((key, value)) => Err(unknown_in("argument", key, value.span.clone(), allowed.iter().copied())),
+        None => Ok(()),
+    };
+    let (domain, types) = match function.as_str() {
+        "dim" => {
+            arity(1).and(allow(&[]))?;
+            let (low, high) = range(&args[0])?;
+            if low.fract() != 0.0 || high.fract() != 0.0 || low < 1.0 || high > 4096.0 {
+                return Err(ExprError::new(args[0].span.clone(), "range: expected whole numbers from 1 to 4096"));
+            }
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be small whole numbers")]
+            let domain = Domain::Dim { low: low as usize, high: high as usize };
+            (domain, vec![Type::Integer(Dim::symbol(&names[0]))])
+        }
+        "index" => {
+            arity(1).and(allow(&["not"]))?;
+            scope.dim(&args[0])?;
+            let not = match named.first() {
+                None => None,
+                Some((_, Expr { kind: ExprKind::Name(other), .. })) if matches!(scope.get(other), Some(Type::Index)) => Some(other.clone()),
+                Some((_, other)) => return Err(ExprError::new(other.span.clone(), "`not`: expected an index declared above")),
+            };
+            (Domain::Index { of: args[0].clone(), not }, vec![Type::Index])
+        }
+        "real" => {
+            arity(1).and(allow(&[]))?;
+            let (low, high) = range(&args[0])?;
+            (Domain::Real { low, high }, vec![Type::Scalar])
+        }
+        "permutation" => {
+            arity(1).and(allow(&[]))?;
+            let n = scope.dim(&args[0])?;
+            (Domain::Permutation(args[0].clone()), vec![Type::plain(n.clone(), n)])
+        }
+        "subset" => {
+            arity(1).and(allow(&[]))?;
+            scope.dim(&args[0])?;
+            (Domain::Subset(args[0].clone()), vec![Type::Indices(Dim::symbol(&format!("|{}|", names[0])))])
+        }
+        "mask" | "bias" => {
+            arity(2).and(allow(&[]))?;
+            let shape = [scope.dim(&args[0])?, scope.dim(&args[1])?];
+            if shape != [Dim::symbol("n_q"), Dim::symbol("n_k")] {
+                return Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected (n_q, n_k), got ({}, {})", shape[0], shape[1])));
+            }
+            let [rows, cols] = shape;
+            let domain = if function == "mask" { Domain::Mask } else { Domain::Bias };
+            (domain, vec![Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_q")), rows, cols }])
+        }
+        "matrix" | "tensor" => {
+            arity(2).and(allow(&[]))?;
+            let (rows, cols) = (scope.dim(&args[0])?, scope.dim(&args[1])?);
+            if function == "matrix" {
+                (Domain::Matrix(args[0].clone(), args[1].clone()), vec![Type::plain(rows, cols)])
+            } else {
+                let tensor = Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_k")), rows, cols };
+                (Domain::Tensor(args[0].clone(), args[1].clone()), vec![tensor])
+            }
+        }
+        "separated" | "opposed" => {
+            arity(1).and(allow(&["margin"]))?;
+            let j = variable(scope, &args[0], &Type::Index, "an index declared above")?;
+            let margin = match named.first() {
+                Some((_, margin)) => variable(scope, margin, &Type::Scalar, "a real declared above")?,
+                None => return Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected `margin=`, got nothing"))),
+            };
+            if names != ["Q", "K"] {
+                return Err(ExprError::new(name.span.clone(), format!("`{function}`: expected the variables (Q, K)")));
+            }
+            let types = vec![scope.standard("Q"), scope.standard("K")];
+            (if function == "separated" { Domain::Separated { j, margin } } else { Domain::Opposed { j, margin } }, types)
+        }
+        other => return Err(unknown_in("domain", other, domain.span.clone(), KINDS)),
+    };
+    if names.len() != types.len() {
+        return Err(ExprError::new(name.span.clone(), format!("`{function}`: expected {} names, got {}", types.len(), names.len())));
+    }
+    for (name_text, ty) in names.iter().zip(types) {
+        scope.declare(name_text, ty, name.span.clone())?;
+    }
+    Ok(Given { names, domain })
+}
+
+fn names(expr: &Expr) -> Result<Vec<String>, ExprError> {
+    let one = |expr: &Expr| match &expr.kind {
+        ExprKind::Name(name) => Ok(name.clone()),
+        _ => Err(ExprError::new(expr.span.clone(), "variable: expected a name or (name, name)")),
+    };
+    match &expr.kind {
+        ExprKind::Tuple(items) => items.iter().map(one).collect(),
+        _ => Ok(vec![one(expr)?]),
+    }
+}
+
+fn variable(scope: &Scope, expr: &Expr, ty: &Type, what: &str) -> Result<String, ExprError> {
+    match &expr.kind {
+        ExprKind::Name(name) if scope.get(name) == Some(ty) => Ok(name.clone()),
+        _ => Err(ExprError::new(expr.span.clone(), format!("argument: expected {what}"))),
+    }
+}
+
+fn range(expr: &Expr) -> Result<(f64, f64), ExprError> {
+    let number = |expr: &Expr| match &expr.kind {
+        ExprKind::Number(x) => Some(*x),
+        ExprKind::Unary(_, x) => match x.kind {
+            ExprKind::Number(x) => Some(-x),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let ExprKind::Interval(low, high) = &expr.kind
+        && let (Some(low), Some(high)) = (number(low), number(high))
+        && low <= high
+    {
+        return Ok((low, high));
+    }
+    Err(ExprError::new(expr.span.clone(), "range: expected `low..high` with numbers, low first"))
+}

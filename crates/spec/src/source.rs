@@ -1,0 +1,158 @@
+//! YAML text to values, and errors that show the place: file, line, column, expected, found, nearest known name.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use serde::de::DeserializeOwned;
+
+use crate::nearest;
+use crate::shape::LawError;
+use crate::syntax::ExprError;
+
+/// Larger files are refused before they are read as YAML.
+const MAX_BYTES: usize = 1 << 20;
+
+/// An error in a specification or configuration file, rendered with the offending line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rendered}")]
+pub struct SpecError {
+    /// One line: `<what> at <file>:<line>:<column>: <message>`.
+    pub summary: String,
+    /// The message with the source line and the hint.
+    pub rendered: String,
+}
+
+impl SpecError {
+    /// An error without a place in a file.
+    pub fn plain(message: impl Into<String>) -> Self {
+        let summary = message.into();
+        Self { rendered: summary.clone(), summary }
+    }
+
+    /// An error at a byte range of `source`.
+    pub fn at(path: &str, source: &str, span: std::ops::Range<usize>, message: &str, hint: Option<&str>) -> Self {
+        let start = floor_boundary(source, span.start);
+        let end = ceil_boundary(source, span.end.max(start));
+        let line = source[..start].matches('\n').count() + 1;
+        let column = source[..start].chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let snippet = Snippet::source(source).path(path).annotation(AnnotationKind::Primary.span(start..end));
+        let mut group = Group::with_title(Level::ERROR.primary_title(message)).element(snippet);
+        if let Some(hint) = hint {
+            group = group.element(Level::HELP.with_name("hint").message(hint));
+        }
+        let rendered = Renderer::plain().render(&[group]).to_string();
+        Self { summary: format!("{path}:{line}:{column}: {message}"), rendered }
+    }
+
+    /// An error inside one formula of a law.
+    pub fn in_law(path: &str, source: &str, error: &LawError) -> Self {
+        let ExprError { span, message, hint } = &error.error;
+        let message = format!("{} at {}", message, error.place);
+        match error.formula.as_ref().and_then(|formula| Some((formula.offset?, formula))) {
+            Some((offset, formula)) => {
+                // A quoted scalar starts with its quote; a folded one cannot be mapped byte for byte.
+                let quote = usize::from(matches!(source.as_bytes().get(offset), Some(b'"' | b'\'')));
+                let at = offset + quote;
+                let span = if source.get(at..at + formula.text.len()) == Some(formula.text.as_str()) {
+                    at + span.start..at + span.end
+                } else {
+                    offset..offset + 1
+                };
+                Self::at(path, source, span, &message, hint.as_deref())
+            }
+            None => Self::at(path, source, 0..0, &message, hint.as_deref()),
+        }
+    }
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// Reads one YAML document.
+///
+/// # Errors
+/// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with its place.
+pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
+    if source.len() > MAX_BYTES {
+        return Err(SpecError::plain(format!("file at {path}: expected at most {MAX_BYTES} bytes, got {}", source.len())));
+    }
+    if source.trim().is_empty() {
+        return Err(SpecError::plain(format!("file at {path}: expected a YAML mapping, got an empty file")));
+    }
+    let options = serde_yaml::options! {
+        budget: serde_yaml::budget! { max_nodes: 20_000, max_depth: 64, max_aliases: 64, max_anchors: 64 },
+        with_snippet: false,
+    };
+    serde_yaml::from_str_with_options(source, options).map_err(|error| {
+        let message = error.without_snippet().to_string();
+        let message = strip_place(&message);
+        let hint = unknown_key_hint(message);
+        match error.location() {
+            Some(place) => {
+                let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
+                let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
+                SpecError::at(path, source, start..start.saturating_add(len), message, hint.as_deref())
+            }
+            None => SpecError::plain(format!("{path}: {message}")),
+        }
+    })
+}
+
+/// Drops the parser's own `at line L, column C` tail: the snippet says it better.
+fn strip_place(message: &str) -> &str {
+    let first = message.lines().next().unwrap_or(message);
+    match first.rfind(" at line ") {
+        Some(at) => &first[..at],
+        None => first,
+    }
+}
+
+/// For ``unknown field `x`, expected one of `a`, `b` ``: the nearest of the expected ones.
+fn unknown_key_hint(message: &str) -> Option<String> {
+    if !message.contains("unknown") {
+        return None;
+    }
+    let unknown = message.split('`').nth(1)?;
+    let (_, known) = message.split_once("expected one of ").or_else(|| message.split_once("expected "))?;
+    let known: Vec<&str> = known.split([',', ' ', '`']).filter(|name| !name.is_empty()).collect();
+    nearest(unknown, known.iter().copied()).map(|name| format!("did you mean `{name}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Law, Suite};
+
+    fn check(source: &str, parts: &[&str]) {
+        let error = parse_yaml::<Law>("x.yaml", source).expect_err(source);
+        for part in parts {
+            assert!(error.rendered.contains(part), "{source}\n{}\nlacks {part}", error.rendered);
+        }
+    }
+
+    #[test]
+    fn bad_yaml_is_shown_in_place() {
+        check("law: a\ntitle: b\nproof: exact\nexpct: c\ncatches: []\n", &["x.yaml:4", "expct", "did you mean `expect`?"]);
+        check("law: a\nlaw: b\n", &["x.yaml:2", "duplicate"]);
+        check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);
+        check("law: [\n", &["x.yaml"]);
+        check("law: a\n", &["x.yaml", "title"]);
+        check("law: a\ntitle: t\nproof: exact\ncatches: []\nwhere: n_kk > 2\n", &["x.yaml:5", "n_kk", "did you mean `n_k`?"]);
+        check("", &["empty file"]);
+        check(&format!("law: {}", "a".repeat(MAX_BYTES)), &["at most"]);
+    }
+
+    #[test]
+    fn alias_bombs_end_in_an_error() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let refs = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{refs}]\n"));
+        }
+        assert!(parse_yaml::<Suite>("bomb.yaml", &bomb).is_err());
+        assert!(parse_yaml::<Suite>("deep.yaml", &"[".repeat(20_000)).is_err());
+    }
+}

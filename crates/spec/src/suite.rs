@@ -1,0 +1,100 @@
+//! A suite: which laws, shapes, formats and values are combined into cases.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Dims, Dtype};
+
+/// How query, key and value are drawn. Every draw is rounded to the case's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Values {
+    /// Standard normal.
+    Normal,
+    /// Multiples of 1/8 up to 2: dot products are exact in float32.
+    Grid,
+    /// Normal with logits of standard deviation about 8: one key dominates a row.
+    Peaked,
+    /// Normal, values scaled by 1/64: errors that an absolute tolerance hides.
+    Small,
+    /// Heavy tails (log-normal magnitudes, random signs).
+    Heavy,
+    /// Normal plus a common offset in keys and values.
+    Offset,
+    /// Large equal logits plus small differences: the maximum must be subtracted.
+    Lofty,
+    /// Logits 0 on a chosen power-of-two set, vanishing elsewhere; small-integer values: tolerance 0.
+    Exact,
+}
+
+/// How a boolean mask is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaskPattern {
+    /// Each entry by a fair coin, the first visible key forced.
+    Random,
+    /// Contiguous blocks on the diagonal, as in packed sequences.
+    Blocks,
+    /// Every third key.
+    Strided,
+    /// The first half of the keys hidden.
+    LeadingBlock,
+    /// Random, with some rows that see nothing.
+    EmptyRows,
+    /// The last keys hidden, a different number for each batch item.
+    Padding,
+}
+
+/// Which axes of a mask or bias are present, the others broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum BroadcastForm {
+    /// `(b, h_q, n_q, n_k)`
+    #[serde(rename = "b h i j")]
+    Full,
+    /// `(b, 1, n_q, n_k)`
+    #[serde(rename = "b 1 i j")]
+    PerItem,
+    /// `(1, h_q, n_q, n_k)`
+    #[serde(rename = "1 h i j")]
+    PerHead,
+    /// `(n_q, n_k)`
+    #[serde(rename = "i j")]
+    Shared,
+    /// `(b, 1, 1, n_k)`
+    #[serde(rename = "b 1 1 j")]
+    PerKey,
+}
+
+/// What is combined into cases; one file in `specs/suites/` or a file of the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The id, equal to the file name.
+    pub suite: String,
+    /// One sentence: what it is for.
+    pub title: String,
+    /// Law ids, `*` for all.
+    pub laws: Vec<String>,
+    /// Formats.
+    pub dtypes: Vec<Dtype>,
+    /// Extents; sizes that differ show which is confused with which.
+    pub shapes: Vec<Dims>,
+    /// Value families.
+    pub values: Vec<Values>,
+    /// Mask patterns.
+    pub masks: Vec<MaskPattern>,
+    /// Broadcast forms of mask and bias.
+    pub broadcast: Vec<BroadcastForm>,
+    /// How many choices are combined exhaustively: 2 covers every pair of choices.
+    pub strength: u8,
+    /// Cases per law and format at most; absent: all that the covering array has.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// How often the covering array is repeated with fresh values.
+    #[serde(default = "one")]
+    pub rounds: usize,
+}
+
+fn one() -> usize {
+    1
+}

@@ -1,0 +1,157 @@
+//! One small expression syntax for laws, conditions and index maps: lexer, Pratt parser, spanned tree.
+//! What the words mean is decided by [`crate::shape`] (laws) and [`crate::index`] (conditions and index maps).
+
+mod lexer;
+mod parser;
+
+use std::fmt;
+use std::ops::Range;
+
+pub use parser::parse;
+
+/// Byte range in the expression's text.
+pub type Span = Range<usize>;
+
+/// An expression and where it stands in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The shapes of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A literal, exactly as written.
+    Number(f64),
+    /// A variable, dimension or option.
+    Name(String),
+    /// `-x`, `not x`.
+    Unary(UnaryOp, Box<Expr>),
+    /// `x op y`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `x.T`.
+    Transpose(Box<Expr>),
+    /// `f(x, y, name=z)`.
+    Apply {
+        /// Function name.
+        function: String,
+        /// Positional arguments.
+        args: Vec<Expr>,
+        /// Named arguments in the order written.
+        named: Vec<(String, Expr)>,
+    },
+    /// `(x, y, ...)`.
+    Tuple(Vec<Expr>),
+    /// `lo..hi`, both ends included.
+    Interval(Box<Expr>, Box<Expr>),
+}
+
+/// Prefix operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// `-`
+    Neg,
+    /// `not`
+    Not,
+}
+
+/// Infix operators, loosest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `or`
+    Or,
+    /// `and`
+    And,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<=`
+    Le,
+    /// `<`
+    Lt,
+    /// `>=`
+    Ge,
+    /// `>`
+    Gt,
+    /// `in`
+    In,
+    /// `same_bits`
+    SameBits,
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `@`
+    MatMul,
+}
+
+impl BinaryOp {
+    /// Whether the operator makes a statement from two values.
+    pub fn is_relation(self) -> bool {
+        matches!(self, Self::Eq | Self::Ne | Self::Le | Self::Lt | Self::Ge | Self::Gt | Self::In | Self::SameBits)
+    }
+
+    /// The operator as written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Or => "or",
+            Self::And => "and",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Le => "<=",
+            Self::Lt => "<",
+            Self::Ge => ">=",
+            Self::Gt => ">",
+            Self::In => "in",
+            Self::SameBits => "same_bits",
+            Self::Add => "+",
+            Self::Sub => "-",
+            Self::Mul => "*",
+            Self::Div => "/",
+            Self::Rem => "%",
+            Self::MatMul => "@",
+        }
+    }
+}
+
+/// A syntax, name or shape error inside one expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExprError {
+    /// Byte range in the expression's text.
+    pub span: Span,
+    /// `<what>: expected <E>, got <G>`.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl ExprError {
+    /// An error without a hint.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), hint: None }
+    }
+
+    /// The same error with a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for ExprError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ExprError {}

@@ -1,0 +1,113 @@
+//! Verdicts: kinds of not passing never share a word.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How one case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Not refuted; every number lay within its derived bound.
+    Pass,
+    /// Within the proved bound, beyond the probabilistic one.
+    Suspect,
+    /// The bound is vacuous: nothing was decided.
+    Inconclusive,
+    /// Proved wrong under the contract.
+    Fail,
+    /// The same call gave different results.
+    Nondet,
+    /// The target raised an exception on a valid input.
+    Error,
+    /// The target's process died.
+    Crash,
+    /// The target did not answer in time.
+    Timeout,
+    /// The target does not offer what the case needs.
+    Unsupported,
+    /// The target refused a valid input.
+    Refused,
+    /// Not run: the run was stopped before it.
+    Skipped,
+}
+
+impl Verdict {
+    /// Every verdict, in the order of reports.
+    pub const ALL: [Self; 11] = [
+        Self::Pass,
+        Self::Suspect,
+        Self::Inconclusive,
+        Self::Fail,
+        Self::Nondet,
+        Self::Error,
+        Self::Crash,
+        Self::Timeout,
+        Self::Unsupported,
+        Self::Refused,
+        Self::Skipped,
+    ];
+
+    /// The word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Suspect => "SUSPECT",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::Fail => "FAIL",
+            Self::Nondet => "NONDET",
+            Self::Error => "ERROR",
+            Self::Crash => "CRASH",
+            Self::Timeout => "TIMEOUT",
+            Self::Unsupported => "UNSUPPORTED",
+            Self::Refused => "REFUSED",
+            Self::Skipped => "SKIPPED",
+        }
+    }
+
+    /// Whether it makes the run exit with 1.
+    pub fn is_finding(self) -> bool {
+        matches!(self, Self::Fail | Self::Nondet | Self::Error | Self::Crash | Self::Timeout)
+    }
+
+    /// Whether something was checked.
+    pub fn is_checked(self) -> bool {
+        self.is_finding() || matches!(self, Self::Pass | Self::Suspect | Self::Inconclusive)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Why a case did not pass: where, what was expected and why, what came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// `output[b=0, h=1, i=0, c=3] of attention(Q, K, V)`, or what the target did.
+    pub place: String,
+    /// The expected value with its error, or the behaviour expected.
+    pub expected: String,
+    /// The value or behaviour seen.
+    pub got: String,
+    /// Distance over bound; absent where nothing was measured or the bound is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
+    pub relation: bool,
+}
+
+/// The smallest input found that still shows the finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    /// Case id: the hash of its content.
+    pub case: String,
+    /// Extents, format and options in one line.
+    pub call: String,
+    /// Inputs small enough to print, one a line: `Q = [[1]]`.
+    pub inputs: Vec<String>,
+}

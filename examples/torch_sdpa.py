@@ -1,0 +1,21 @@
+"""PyTorch's own attention under qkvet; what it does differently is declared in qkvet.yaml."""
+
+import torch
+import torch.nn.functional as F
+
+
+def attention(query, key, value, scale=None, is_causal=False, mask=None, bias=None):
+    if is_causal and not (mask is None and bias is None):
+        raise NotImplementedError("is_causal together with attn_mask")
+    attn_mask = mask if bias is None else bias
+    if mask is not None and bias is not None:
+        attn_mask = torch.where(mask, bias, float("-inf"))
+    return F.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=None if attn_mask is None else torch.atleast_2d(attn_mask),
+        is_causal=is_causal,
+        scale=scale,
+        enable_gqa=query.shape[1] != key.shape[1],
+    )

@@ -1,0 +1,247 @@
+//! The house stands as `ARCHITECTURE.md` draws it: edges between packages, sizes and names of files, text that must
+//! not be there. Every checker is also shown something that it has to reject.
+#![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Direct edges inside the workspace: a package and all that it may depend on, each from a row above. A package without
+/// a row is not part of the house. Packages that do not exist yet have theirs so that they start with the right edges.
+const EDGES: &[(&str, &[&str])] = &[
+    ("qkvet-spec", &[]),
+    ("qkvet-engine", &["qkvet-spec"]),
+    ("qkvet-prove", &["qkvet-spec"]),
+    ("qkvet-gen", &["qkvet-spec", "qkvet-engine"]),
+    ("qkvet-diagnose", &["qkvet-spec", "qkvet-engine", "qkvet-gen"]),
+    ("qkvet-run", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-diagnose"]),
+    ("qkvet-report", &["qkvet-spec"]),
+    ("qkvet-exam", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-prove"]),
+    ("qkvet-cli", &CRATES_BELOW_THE_CLI),
+    ("qkvet-py", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run", "qkvet-report", "qkvet-prove"]),
+    ("qkvet", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run"]),
+    ("qkvet-tests", &CRATES_BELOW_THE_CLI),
+    ("xtask", &[]),
+];
+
+const CRATES_BELOW_THE_CLI: [&str; 8] = [
+    "qkvet-spec",
+    "qkvet-engine",
+    "qkvet-prove",
+    "qkvet-gen",
+    "qkvet-diagnose",
+    "qkvet-run",
+    "qkvet-report",
+    "qkvet-exam",
+];
+
+/// External packages that belong to few: the package and who may depend on it.
+const RESERVED: &[(&str, &[&str])] = &[
+    ("faer", &["qkvet-engine"]),
+    ("anstream", &["qkvet-cli", "qkvet-report"]),
+    ("indicatif", &["qkvet-cli", "qkvet-report"]),
+    ("serde-saphyr", &["qkvet-spec"]),
+];
+
+const MAX_LINES: usize = 600;
+
+/// File and folder names that say nothing about what is inside.
+const EMPTY_NAMES: [&str; 8] = ["utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"];
+
+/// Folders of machines; a path into one of them holds on one machine only.
+const MACHINE_FOLDERS: [&str; 3] = ["work", "root", "home"];
+
+#[test]
+fn packages_depend_only_on_what_they_may() {
+    let (packages, edges) = workspace();
+    assert!(packages.iter().any(|name| name == "qkvet-cli"), "metadata of another workspace: {packages:?}");
+    let edges: Vec<(&str, &str)> = edges.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+    let mut found = stray_packages(&packages);
+    found.extend(stray_edges(&edges));
+    assert!(found.is_empty(), "see ARCHITECTURE.md, code map:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_stray_edge_is_found() {
+    let good = [("qkvet-engine", "qkvet-spec"), ("qkvet-engine", "faer"), ("qkvet-gen", "rand")];
+    assert_eq!(stray_edges(&good), Vec::<String>::new());
+    for bad in [
+        ("qkvet-spec", "qkvet-engine"),
+        ("qkvet-report", "qkvet-run"),
+        ("qkvet-diagnose", "qkvet-run"),
+        ("qkvet-run", "qkvet-cli"),
+        ("qkvet-cli", "qkvet-tests"),
+        ("qkvet-gen", "faer"),
+        ("qkvet-run", "indicatif"),
+        ("qkvet-cli", "serde-saphyr"),
+        ("xtask", "qkvet-spec"),
+    ] {
+        let mixed = [good[0], bad, good[1]];
+        assert_eq!(stray_edges(&mixed), [format!("{} must not depend on {}", bad.0, bad.1)]);
+    }
+    assert_eq!(stray_packages(&["qkvet-spec".to_owned(), "xtask".to_owned()]), Vec::<String>::new());
+    assert_eq!(stray_packages(&["attention-helpers".to_owned()]), ["attention-helpers is not part of the house"]);
+}
+
+#[test]
+fn allowed_edges_have_no_circle() {
+    for (row, (from, allowed)) in EDGES.iter().enumerate() {
+        for to in *allowed {
+            assert!(
+                EDGES[..row].iter().any(|(above, _)| above == to),
+                "{from} stands on {to}, which has no row above it"
+            );
+        }
+    }
+}
+
+#[test]
+fn files_are_small_and_named_after_what_they_hold() {
+    let files = tracked_files();
+    let sources: Vec<&PathBuf> =
+        files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect();
+    assert!(sources.len() > 10, "only {} Rust files found", sources.len());
+    let mut found = Vec::new();
+    for path in sources {
+        let text = std::fs::read_to_string(root().join(path)).expect("a Rust file is readable text");
+        found.extend(over_long(path, &text));
+        found.extend(empty_name(path));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_long_file_and_an_empty_name_are_found() {
+    let path = Path::new("crates/spec/src/parse.rs");
+    assert_eq!(over_long(path, &"\n".repeat(MAX_LINES)), None);
+    assert!(over_long(path, &"\n".repeat(MAX_LINES + 1)).is_some());
+    assert_eq!(empty_name(path), None);
+    assert!(empty_name(Path::new("crates/spec/src/utils.rs")).is_some());
+    assert!(empty_name(Path::new("crates/spec/src/common/mod.rs")).is_some());
+    assert!(empty_name(Path::new("crates/spec/tests/common.rs")).is_some());
+    assert_eq!(empty_name(Path::new("crates/spec/tests/common/mod.rs")), None);
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine() {
+    let mut found = Vec::new();
+    for path in tracked_files() {
+        // Whatever is not text has no paths that a person would follow.
+        let Ok(text) = std::fs::read_to_string(root().join(&path)) else { continue };
+        found.extend(machine_paths(&path, &text));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_machine_path_is_found() {
+    let path = Path::new("README.md");
+    for folder in MACHINE_FOLDERS {
+        for text in [format!("see /{folder}/me/x"), format!("/{folder}/me"), format!("a\nrun '/{folder}/me'\n")] {
+            assert_eq!(machine_paths(path, &text).len(), 1, "{text}");
+        }
+        for text in [format!("https://example.org/{folder}/me"), format!("./{folder}/me"), format!("at /{folder} lies")]
+        {
+            assert_eq!(machine_paths(path, &text), Vec::<String>::new(), "{text}");
+        }
+    }
+}
+
+fn stray_packages(packages: &[String]) -> Vec<String> {
+    packages
+        .iter()
+        .filter(|package| EDGES.iter().all(|(name, _)| name != package))
+        .map(|package| format!("{package} is not part of the house"))
+        .collect()
+}
+
+fn stray_edges(edges: &[(&str, &str)]) -> Vec<String> {
+    edges
+        .iter()
+        .filter(|(from, to)| !may(from, to))
+        .map(|(from, to)| format!("{from} must not depend on {to}"))
+        .collect()
+}
+
+fn may(from: &str, to: &str) -> bool {
+    let inside = EDGES.iter().any(|(name, _)| *name == to);
+    if inside {
+        EDGES.iter().any(|(name, allowed)| *name == from && allowed.contains(&to))
+    } else {
+        RESERVED.iter().all(|(name, allowed)| *name != to || allowed.contains(&from))
+    }
+}
+
+fn over_long(path: &Path, text: &str) -> Option<String> {
+    let lines = text.lines().count();
+    (lines > MAX_LINES).then(|| format!("{}: {lines} lines, at most {MAX_LINES}", path.display()))
+}
+
+/// A complaint about a path below `crates/` one of whose parts says nothing. The folder that Cargo's own manual proposes
+/// for what the test programs of a package share keeps its name.
+fn empty_name(path: &Path) -> Option<String> {
+    if path.ends_with("tests/common/mod.rs") {
+        return None;
+    }
+    let part = path.strip_prefix("crates").ok()?.iter().find(|part| {
+        let stem = Path::new(part).file_stem().and_then(|stem| stem.to_str());
+        stem.is_some_and(|stem| EMPTY_NAMES.contains(&stem))
+    })?;
+    Some(format!("{}: `{}` says nothing about what it holds", path.display(), part.display()))
+}
+
+fn machine_paths(path: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for folder in MACHINE_FOLDERS {
+            let pattern = format!("/{folder}/");
+            for (at, _) in line.match_indices(&pattern) {
+                // Part of a longer path or of an address: not the root of a machine.
+                let before = line[..at].chars().next_back();
+                if before.is_none_or(|before| !before.is_alphanumeric() && !"_-./}".contains(before)) {
+                    found.push(format!("{}:{}: {}", path.display(), index + 1, line.trim()));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The names of the packages of the workspace, and their direct dependencies that end up in a build of their own code.
+/// What only their tests need is free.
+fn workspace() -> (Vec<String>, Vec<(String, String)>) {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .expect("cargo describes the workspace");
+    let mut packages = Vec::new();
+    let mut edges = Vec::new();
+    for package in metadata.workspace_packages() {
+        packages.push(package.name.to_string());
+        for dependency in &package.dependencies {
+            if dependency.kind != DependencyKind::Development {
+                edges.push((package.name.to_string(), dependency.name.clone()));
+            }
+        }
+    }
+    (packages, edges)
+}
+
+/// Paths from the root of all files that are, or could be, committed.
+fn tracked_files() -> Vec<PathBuf> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files of the checkout");
+    assert!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+    let names = String::from_utf8(output.stdout).expect("file names are text");
+    // A file that is deleted but not yet committed is still listed.
+    names.split_terminator('\0').map(PathBuf::from).filter(|path| root().join(path).is_file()).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie one folder below the root")
+}

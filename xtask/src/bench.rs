@@ -1,0 +1,62 @@
+//! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a verdict.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::step::{self, Failure};
+
+const TARGET: &str = "builtin:flash";
+const SUITE: &str = "core";
+const STARTS: usize = 20;
+const RUNS: usize = 3;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    step::run(&mut step::cargo(&["build", "--release", "--package", "qkvet-cli"]))?;
+    let qkvet = step::qkvet("release")?;
+
+    let (start, _) = fastest(STARTS, || {
+        let mut command = step::command(&qkvet);
+        command.arg("--version");
+        command
+    })?;
+    println!("qkvet --version: {:.1} ms, fastest of {STARTS}", start.as_secs_f64() * 1e3);
+
+    let (elapsed, report) = fastest(RUNS, || {
+        let mut command = step::command(&qkvet);
+        command.args(["check", TARGET, "--suite", SUITE, "--format", "json"]);
+        command
+    })?;
+    let cases = case_count(&report)?;
+    println!(
+        "{SUITE} on {TARGET}: {cases} cases in {:.2} s, {:.0} cases/s, fastest of {RUNS}",
+        elapsed.as_secs_f64(),
+        cases / elapsed.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// The least time of `runs` runs, from start to exit, and the output of the last.
+fn fastest(runs: usize, command: impl Fn() -> Command) -> Result<(Duration, Vec<u8>), Failure> {
+    let mut least = Duration::MAX;
+    let mut stdout = Vec::new();
+    for _ in 0..runs {
+        let mut command = command();
+        command.stdin(Stdio::null());
+        let started = Instant::now();
+        stdout = step::output(&mut command)?;
+        least = least.min(started.elapsed());
+    }
+    Ok((least, stdout))
+}
+
+/// The number of cases that a JSON report counts.
+fn case_count(report: &[u8]) -> Result<f64, Failure> {
+    let report: Value =
+        serde_json::from_slice(report).map_err(|error| Failure::Step(format!("the report is not JSON: {error}")))?;
+    report
+        .pointer("/run/cases")
+        .and_then(Value::as_f64)
+        .ok_or_else(|| Failure::Step("the report does not say how many cases it holds".to_owned()))
+}

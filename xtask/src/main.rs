@@ -1,0 +1,53 @@
+//! `cargo xtask`: the tasks of this repository, each doing its own set-up.
+//!
+//! One module per task; `step` runs the commands they are made of, `python` makes the environment of the tests.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tasks run programs, read files and the clock; no result of qkvet depends on them"
+)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to whoever started them")]
+
+mod bench;
+mod check;
+mod python;
+mod regen;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use step::Failure;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  test [--all]   every test; sets up Python and its wheels under target/ (--all: the slow tiers too)
+  check          formatting, clippy, docs, dependencies, generated files
+  regen          write the generated files again
+  bench          measure the release binary
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match args.as_slice() {
+        ["test"] => test::run(test::Tier::Standard),
+        ["test", "--all"] => test::run(test::Tier::All),
+        ["check"] => check::run(),
+        ["regen"] => regen::run(),
+        ["bench"] => bench::run(),
+        ["help" | "-h" | "--help"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(Failure::Setup(format!("no task given\n\n{USAGE}"))),
+        other => Err(Failure::Setup(format!("unknown task: {}\n\n{USAGE}", other.join(" ")))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `cargo xtask regen`: the files that are written by a program and kept in the repository.
+//!
+//! Contents are made in memory, so that `check` can compare without touching the tree.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::step::{self, Failure};
+
+/// The folder of the JSON Schemas. All of its JSON files are generated.
+const SCHEMAS: &str = "docs/schema";
+
+/// Contents by path from the root of the workspace.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Writes what changed and removes what is no longer generated.
+pub(crate) fn run() -> Result<(), Failure> {
+    let wanted = generate()?;
+    for path in differences(&wanted, &present()?) {
+        let place = step::root().join(&path);
+        let written = match wanted.get(&path) {
+            Some(contents) => write(&place, contents),
+            None => fs::remove_file(&place),
+        };
+        written.map_err(|error| Failure::Setup(format!("{}: {error}", path.display())))?;
+        eprintln!("==> {} {}", if wanted.contains_key(&path) { "wrote" } else { "removed" }, path.display());
+    }
+    Ok(())
+}
+
+/// Paths whose contents are not what would be generated now; leaves the tree as it is.
+pub(crate) fn stale() -> Result<Vec<PathBuf>, Failure> {
+    Ok(differences(&generate()?, &present()?))
+}
+
+fn generate() -> Result<Files, Failure> {
+    step::build()?;
+    let qkvet = step::qkvet("debug")?;
+    let names = step::output(step::command(&qkvet).args(["schema", "--list"]))?;
+    let names = String::from_utf8_lossy(&names);
+    if names.trim().is_empty() {
+        return Err(Failure::Step("`qkvet schema --list` names no schema".to_owned()));
+    }
+    let mut files = Files::new();
+    for name in names.split_whitespace() {
+        let schema = step::output(step::command(&qkvet).args(["schema", name]))?;
+        files.insert(Path::new(SCHEMAS).join(format!("{name}.json")), schema);
+    }
+    Ok(files)
+}
+
+/// The generated files as they lie in the tree.
+fn present() -> Result<Files, Failure> {
+    let folder = step::root().join(SCHEMAS);
+    let failed = |error: std::io::Error| Failure::Setup(format!("{SCHEMAS}: {error}"));
+    let mut files = Files::new();
+    if !folder.exists() {
+        return Ok(files);
+    }
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "json")
+            && let Some(name) = path.file_name()
+        {
+            files.insert(Path::new(SCHEMAS).join(name), fs::read(&path).map_err(failed)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Paths that are in only one of the two, or differ.
+fn differences(wanted: &Files, present: &Files) -> Vec<PathBuf> {
+    let mut paths: Vec<&PathBuf> = wanted.keys().chain(present.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    paths.into_iter().filter(|path| wanted.get(*path) != present.get(*path)).cloned().collect()
+}
+
+fn write(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Files {
+        list.iter().map(|(path, contents)| (PathBuf::from(path), contents.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn differences_are_the_missing_the_changed_and_the_orphaned() {
+        let wanted = files(&[("changed", "2"), ("missing", "1"), ("same", "1")]);
+        let present = files(&[("changed", "1"), ("orphan", "1"), ("same", "1")]);
+        let expected: Vec<PathBuf> = ["changed", "missing", "orphan"].map(PathBuf::from).into();
+        assert_eq!(differences(&wanted, &present), expected);
+        assert!(differences(&wanted, &wanted).is_empty());
+    }
+}
