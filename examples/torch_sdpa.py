@@ -7,6 +7,9 @@ import torch.nn.functional as F
 def attention(query, key, value, scale=None, is_causal=False, mask=None, bias=None):
     if is_causal and not (mask is None and bias is None):
         raise NotImplementedError("is_causal together with attn_mask")
+    if is_causal and scale is not None and scale <= 0:
+        # The CPU kernel hides keys by -inf before it scales: 0 * -inf is NaN, and a negative scale turns -inf into +inf.
+        raise NotImplementedError("is_causal with a scale that is not positive")
     attn_mask = mask if bias is None else bias
     if mask is not None and bias is not None:
         attn_mask = torch.where(mask, bias, float("-inf"))

@@ -1,1 +1,92 @@
-//! Helpers of the end-to-end tests.
+//! Helpers of the end-to-end tests: the binary, the interpreter, the report.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// The binary under test, built into the folder above this test's own.
+///
+/// # Panics
+/// When it is not there: `cargo xtask test` builds it first.
+#[must_use]
+pub fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap_or_else(|error| panic!("current executable: {error}"));
+    let folder = test.ancestors().nth(2).unwrap_or(Path::new("."));
+    let binary = folder.join(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
+    assert!(binary.is_file(), "no binary at {}: run `cargo xtask test`, or `cargo build` first", binary.display());
+    binary
+}
+
+/// A command in `folder`, with a clean environment of its own.
+#[must_use]
+pub fn qkvet(folder: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command.current_dir(folder).env_remove("QKVET_PYTHON").env("NO_COLOR", "1");
+    if let Some(python) = python() {
+        command.env("QKVET_PYTHON", python);
+    }
+    command
+}
+
+/// The interpreter that `cargo xtask test` prepared, with numpy, torch and jax.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the test runner says where its interpreter is")]
+pub fn python() -> Option<String> {
+    std::env::var("QKVET_TEST_PYTHON").ok()
+}
+
+/// What a finished command came to.
+pub struct Finished {
+    /// Exit code.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// The report of `--format json`.
+    ///
+    /// # Panics
+    /// When standard output is not one JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
+    }
+
+    /// Asserts the exit code and that each part occurs in either stream.
+    ///
+    /// # Panics
+    /// When it does not hold; everything printed is shown.
+    pub fn expect(&self, code: i32, parts: &[&str]) -> &Self {
+        let all = format!("{}\n{}", self.stdout, self.stderr);
+        assert_eq!(self.code, Some(code), "exit code\n{all}");
+        for part in parts {
+            assert!(all.contains(part), "lacks {part:?}\n{all}");
+        }
+        assert!(!all.contains("panicked"), "{all}");
+        self
+    }
+}
+
+/// Runs `qkvet` with arguments in `folder`.
+///
+/// # Panics
+/// When the binary cannot be started.
+#[must_use]
+pub fn run(folder: &Path, args: &[&str]) -> Finished {
+    let Output { status, stdout, stderr } =
+        qkvet(folder).args(args).output().unwrap_or_else(|error| panic!("qkvet: {error}"));
+    Finished {
+        code: status.code(),
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    }
+}

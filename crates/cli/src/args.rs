@@ -6,7 +6,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
-#[command(name = "qkvet", version, after_help = "Examples:\n  qkvet check builtin:flash\n  qkvet check path/to/file.py:attention\n\nExit codes: 0 held, 1 findings, 2 usage or specification, 3 target could not be started or broke the\nprotocol, 4 nothing was checked, 130 interrupted.")]
+#[command(
+    name = "qkvet",
+    version,
+    after_help = "Examples:\n  qkvet check builtin:flash\n  qkvet check path/to/file.py:attention\n\nExit codes: 0 held, 1 findings, 2 usage or specification, 3 target could not be started or broke the\nprotocol, 4 nothing was checked, 130 interrupted."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -15,7 +19,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check a target against the laws of attention
-    #[command(after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)")]
+    #[command(
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+    )]
     Check(CheckArgs),
     /// Run one stored case again
     Replay(ReplayArgs),
@@ -77,10 +83,10 @@ pub(crate) struct TargetArgs {
     #[arg(long)]
     pub(crate) device: Option<String>,
     /// Longest time for one call, in seconds
-    #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) timeout: f64,
     /// Longest time for loading the target, in seconds
-    #[arg(long, default_value_t = 180.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 180.0, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) start_timeout: f64,
     /// Configuration file; default: qkvet.yaml beside the target or above
     #[arg(long, value_name = "FILE")]

@@ -18,12 +18,18 @@ pub struct Cause<'a> {
 /// A fault of meaning explains a failure when the enclosure of every call under it, widened by the contract's bound, holds
 /// what came back. A fault of execution explains it when the simulator returns the same bits, non-finite numbers counting as
 /// the same.
-pub fn cause<'a>(failures: &[(&[CallRecord], &Contract)], base: &Meaning, faults: impl IntoIterator<Item = &'a Fault>) -> Vec<Cause<'a>> {
+pub fn cause<'a>(
+    failures: &[(&[CallRecord], &Contract)],
+    base: &Meaning,
+    faults: impl IntoIterator<Item = &'a Fault>,
+) -> Vec<Cause<'a>> {
     let explained_by = |fault: &'a Fault| {
-        let explained = failures.iter().enumerate().filter(|(_, (calls, contract))| matches(calls, contract, base, fault));
+        let explained =
+            failures.iter().enumerate().filter(|(_, (calls, contract))| matches(calls, contract, base, fault));
         Cause { fault, explained: explained.map(|(at, _)| at).collect() }
     };
-    let mut causes: Vec<Cause<'a>> = faults.into_iter().map(explained_by).filter(|cause| !cause.explained.is_empty()).collect();
+    let mut causes: Vec<Cause<'a>> =
+        faults.into_iter().map(explained_by).filter(|cause| !cause.explained.is_empty()).collect();
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.explained.len()));
     causes
 }
@@ -42,7 +48,11 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     calls.iter().all(|record| match simulator.call(&record.call) {
         Response::Output(output) => {
             let (x, y) = (&record.output.output, &output.output);
-            x.shape == y.shape && x.data.iter().zip(&y.data).all(|(x, y)| x.to_bits() == y.to_bits() || !(x.is_finite() || y.is_finite()))
+            x.shape == y.shape
+                && x.data
+                    .iter()
+                    .zip(&y.data)
+                    .all(|(x, y)| x.to_bits() == y.to_bits() || !(x.is_finite() || y.is_finite()))
         }
         _ => false,
     })

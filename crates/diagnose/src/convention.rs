@@ -35,7 +35,8 @@ pub fn conventions_that_explain<'a>(
     let mut best = (0, Vec::new());
     for set in sets.into_iter().skip(1) {
         let meaning = applied(base, &set);
-        let explained = failures.iter().filter(|(calls, contract)| explains(calls, |_| meaning.clone(), contract)).count();
+        let explained =
+            failures.iter().filter(|(calls, contract)| explains(calls, |_| meaning.clone(), contract)).count();
         if explained > best.0 {
             best = (explained, set);
         }

@@ -7,16 +7,27 @@ use qkvet_spec::{Binding, Case, CheckedLaw, Matrices};
 const SHOWN_ELEMENTS: usize = 16;
 
 /// The smallest plan reached from `start` within `budget` calls of `fails`; never one that did not fail.
-pub fn smallest(law: &CheckedLaw, start: &CasePlan, budget: usize, fails: &mut dyn FnMut(&CasePlan, &Case) -> bool) -> CasePlan {
+pub fn smallest(
+    law: &CheckedLaw,
+    start: &CasePlan,
+    budget: usize,
+    fails: &mut dyn FnMut(&CasePlan, &Case) -> bool,
+) -> CasePlan {
     shrink(law, start, budget, fails)
 }
 
 /// Format, extents and options in one line; extents that are 1 are left out.
 pub fn describe_call(case: &Case) -> String {
     let d = case.dims;
-    let extents = [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
+    let extents =
+        [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
     let mut parts = vec![case.dtype.to_string()];
-    parts.extend(extents.iter().filter(|(name, n)| *n != 1 || matches!(*name, "n_q" | "n_k")).map(|(name, n)| format!("{name}={n}")));
+    parts.extend(
+        extents
+            .iter()
+            .filter(|(name, n)| *n != 1 || matches!(*name, "n_q" | "n_k"))
+            .map(|(name, n)| format!("{name}={n}")),
+    );
     if let Some(scale) = case.options.scale {
         parts.push(format!("scale={scale}"));
     }
@@ -32,9 +43,10 @@ pub fn describe_call(case: &Case) -> String {
     parts.join(" ")
 }
 
-/// The inputs, one a line: `Q = [[1, 0]]`, or their shape where they are large.
-pub fn describe_inputs(case: &Case) -> Vec<String> {
-    let mut lines: Vec<String> = case.bindings.iter().map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
+/// The inputs that the law speaks of, one a line: `Q = [[1, 0]]`, or their shape where they are large.
+pub fn describe_inputs(law: &CheckedLaw, case: &Case) -> Vec<String> {
+    let used = case.bindings.iter().filter(|(name, _)| law.mentions(name));
+    let mut lines: Vec<String> = used.map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
     if let Some(mask) = &case.options.mask {
         let entries: Vec<f64> = mask.data.iter().map(|m| f64::from(u8::from(*m))).collect();
         lines.push(format!("mask = {}", array(&mask.shape, &entries)));
@@ -73,7 +85,8 @@ fn array(extents: &[usize], data: &[f64]) -> String {
         [] => data.first().map_or_else(String::new, f64::to_string),
         [_, inner @ ..] => {
             let size: usize = inner.iter().product();
-            let parts: Vec<String> = if size == 0 { Vec::new() } else { data.chunks_exact(size).map(|part| array(inner, part)).collect() };
+            let parts: Vec<String> =
+                if size == 0 { Vec::new() } else { data.chunks_exact(size).map(|part| array(inner, part)).collect() };
             format!("[{}]", parts.join(", "))
         }
     }

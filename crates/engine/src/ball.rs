@@ -3,6 +3,8 @@
 //! Every operation encloses: real operands anywhere in their balls give a result in the result's ball. Operations that are
 //! exact in binary64 keep radius 0, so exact data stay exact through permutations, sums on a grid and powers of two.
 
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
 use crate::exp::{EXP_ERROR, exp1};
 
 /// Unit roundoff of binary64.
@@ -56,55 +58,7 @@ impl Ball {
 
     /// A number above which no element of the ball lies.
     pub fn high(self) -> f64 {
-        -self.neg().low()
-    }
-
-    /// `−x`.
-    pub fn neg(self) -> Self {
-        Self { mid: -self.mid, ..self }
-    }
-
-    /// `x + y`.
-    pub fn add(self, other: Self) -> Self {
-        let mid = self.mid + other.mid;
-        let error = sum_error(self.mid, other.mid, mid);
-        Self { mid, rad: up(self.rad + other.rad + error), soft: up(self.soft + other.soft + error) }
-    }
-
-    /// `x − y`.
-    pub fn sub(self, other: Self) -> Self {
-        self.add(other.neg())
-    }
-
-    /// `x · y`.
-    pub fn mul(self, other: Self) -> Self {
-        let mid = self.mid * other.mid;
-        let mut error = self.mid.mul_add(other.mid, -mid).abs();
-        if !error.is_finite() {
-            error = 0.0;
-        }
-        // Below this the fused residual itself may underflow.
-        if mid.abs() < f64::MIN_POSITIVE / U && self.mid != 0.0 && other.mid != 0.0 {
-            error += f64::MIN_POSITIVE;
-        }
-        let radius = |x: f64, y: f64| up(product(self.mid.abs(), y) + product(other.mid.abs(), x) + product(x, y) + error);
-        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
-    }
-
-    /// `x / y`; all reals when `y` may be zero.
-    pub fn div(self, other: Self) -> Self {
-        let mid = self.mid / other.mid;
-        let residual = (-mid).mul_add(other.mid, self.mid).abs();
-        let residual = if residual.is_finite() { residual } else { 0.0 };
-        let radius = |x: f64, y: f64| {
-            let divisor = other.mid.abs() - y;
-            if divisor > 0.0 {
-                up(up(x + product(mid.abs(), y) + residual) / (divisor * (1.0 - 2.0 * U)))
-            } else {
-                f64::INFINITY
-            }
-        };
-        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
+        -(-self).low()
     }
 
     /// `e^x`.
@@ -117,13 +71,15 @@ impl Ball {
             return self;
         }
         if self.mid > 0.0 {
-            return Self::exact(1.0).div(self.neg().exp());
+            return Self::exact(1.0) / (-self).exp();
         }
         if self.high() < -600.0 {
             return Self::between(0.0, 4e-261);
         }
         let mid = exp1(self.mid.max(-600.0));
-        let radius = |r: f64| if r <= 1.0 { up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR))) } else { f64::INFINITY };
+        let radius = |r: f64| {
+            if r <= 1.0 { up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR))) } else { f64::INFINITY }
+        };
         Self { mid, rad: radius(self.rad), soft: radius(self.soft) }
     }
 
@@ -131,7 +87,7 @@ impl Ball {
     pub fn sqrt(self) -> Self {
         if self.rad == 0.0 {
             let mid = self.mid.sqrt();
-            let rad = if mid * mid == self.mid && mid.mul_add(mid, -self.mid) == 0.0 { 0.0 } else { up(mid * U) };
+            let rad = if mid.mul_add(mid, -self.mid) == 0.0 { 0.0 } else { up(mid * U) };
             return Self { mid, rad, soft: rad };
         }
         Self::between(lower(self.low().max(0.0).sqrt()), up(self.high().max(0.0).sqrt()))
@@ -139,12 +95,16 @@ impl Ball {
 
     /// `1/(1 + e^−x)`.
     pub fn sigmoid(self) -> Self {
-        Self::exact(1.0).div(Self::exact(1.0).add(self.neg().exp()))
+        Self::exact(1.0) / (Self::exact(1.0) + (-self).exp())
     }
 
     /// `|x|`.
     pub fn abs(self) -> Self {
-        if self.rad == 0.0 || self.mid.abs() >= self.rad { Self { mid: self.mid.abs(), ..self } } else { Self::between(0.0, self.high().max(-self.low())) }
+        if self.rad == 0.0 || self.mid.abs() >= self.rad {
+            Self { mid: self.mid.abs(), ..self }
+        } else {
+            Self::between(0.0, self.high().max(-self.low()))
+        }
     }
 
     /// The larger of two.
@@ -161,7 +121,76 @@ impl Ball {
 
     /// The smaller of two.
     pub fn min(self, other: Self) -> Self {
-        self.neg().max(other.neg()).neg()
+        -(-self).max(-other)
+    }
+}
+
+/// `−x`.
+impl Neg for Ball {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { mid: -self.mid, ..self }
+    }
+}
+
+/// `x + y`.
+impl Add for Ball {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let mid = self.mid + other.mid;
+        let error = sum_error(self.mid, other.mid, mid);
+        Self { mid, rad: up(self.rad + other.rad + error), soft: up(self.soft + other.soft + error) }
+    }
+}
+
+/// `x − y`.
+impl Sub for Ball {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+/// `x · y`.
+impl Mul for Ball {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let mid = self.mid * other.mid;
+        let mut error = self.mid.mul_add(other.mid, -mid).abs();
+        if !error.is_finite() {
+            error = 0.0;
+        }
+        // Below this the fused residual itself may underflow.
+        if mid.abs() < f64::MIN_POSITIVE / U && self.mid != 0.0 && other.mid != 0.0 {
+            error += f64::MIN_POSITIVE;
+        }
+        let radius =
+            |x: f64, y: f64| up(product(self.mid.abs(), y) + product(other.mid.abs(), x) + product(x, y) + error);
+        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
+    }
+}
+
+/// `x / y`; all reals when `y` may be zero.
+impl Div for Ball {
+    type Output = Self;
+
+    fn div(self, other: Self) -> Self {
+        let mid = self.mid / other.mid;
+        let residual = (-mid).mul_add(other.mid, self.mid).abs();
+        let residual = if residual.is_finite() { residual } else { 0.0 };
+        let radius = |x: f64, y: f64| {
+            let divisor = other.mid.abs() - y;
+            if divisor > 0.0 {
+                up(up(x + product(mid.abs(), y) + residual) / (divisor * (1.0 - 2.0 * U)))
+            } else {
+                f64::INFINITY
+            }
+        };
+        Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
     }
 }
 
@@ -180,7 +209,7 @@ mod tests {
 
     #[test]
     fn exact_arithmetic_stays_exact() {
-        let x = Ball::exact(1.5).add(Ball::exact(-0.25)).mul(Ball::exact(8.0)).div(Ball::exact(4.0));
+        let x = (Ball::exact(1.5) + Ball::exact(-0.25)) * Ball::exact(8.0) / Ball::exact(4.0);
         assert_eq!(x, Ball::exact(2.5));
         assert_eq!(Ball::exact(9.0).sqrt(), Ball::exact(3.0));
         assert_eq!(Ball::exact(0.0).exp(), Ball { mid: 1.0, ..Ball::exact(0.0).exp() });
@@ -188,30 +217,30 @@ mod tests {
 
     #[test]
     fn inexact_results_are_enclosed() {
-        let third = Ball::exact(1.0).div(Ball::exact(3.0));
+        let third = Ball::exact(1.0) / Ball::exact(3.0);
         assert!(third.rad > 0.0 && third.rad < 1e-15);
-        let one = third.mul(Ball::exact(3.0));
+        let one = third * Ball::exact(3.0);
         assert!(holds(one, 1.0));
-        let sum = Ball::exact(1.0).add(Ball::exact(1e-17));
+        let sum = Ball::exact(1.0) + Ball::exact(1e-17);
         assert!(sum.rad >= 1e-17 && sum.rad < 1.1e-17);
         let e = Ball::exact(1.0).exp();
         assert!(holds(e, std::f64::consts::E) && e.rad < 1e-14);
         assert!(holds(Ball::exact(2.0).sqrt(), std::f64::consts::SQRT_2));
         assert!(holds(Ball::exact(-1000.0).exp(), 0.0));
-        assert!(Ball::exact(1.0).div(Ball::between(-1.0, 1.0)).rad.is_infinite());
+        assert!((Ball::exact(1.0) / Ball::between(-1.0, 1.0)).rad.is_infinite());
     }
 
     #[test]
     fn logistic_is_symmetric() {
         let (up, down) = (Ball::exact(3.0).sigmoid(), Ball::exact(-3.0).sigmoid());
-        assert!(holds(up.add(down), 1.0));
+        assert!(holds(up + down, 1.0));
         assert!(up.rad < 1e-14);
     }
 
     #[test]
     fn nan_is_kept() {
         let nan = Ball::exact(f64::NAN);
-        assert!(nan.add(Ball::exact(1.0)).mid.is_nan());
+        assert!((nan + Ball::exact(1.0)).mid.is_nan());
         assert!(nan.max(Ball::exact(1.0)).mid.is_nan() && Ball::exact(1.0).max(nan).mid.is_nan());
     }
 }

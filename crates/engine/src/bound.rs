@@ -44,7 +44,8 @@ pub struct Bound {
 /// vacuous). An empty row that is defined as zeros or NaN has bound 0.
 pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) -> Bound {
     let formats = Formats::new(contract);
-    let mut bound = Bound { hard: Vec::with_capacity(enclosure.mid.len()), probable: Vec::with_capacity(enclosure.mid.len()) };
+    let mut bound =
+        Bound { hard: Vec::with_capacity(enclosure.mid.len()), probable: Vec::with_capacity(enclosure.mid.len()) };
     for (i, row) in enclosure.rows.iter().enumerate() {
         let is_defined = row.visible == 0 && (head.n_k == 0 || !matches!(head.empty_row, EmptyRow::Mean));
         let terms = if row.visible == 0 { RowTerms::mean(head, &formats) } else { RowTerms::new(head, row, &formats) };

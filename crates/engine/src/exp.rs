@@ -43,18 +43,31 @@ pub const COEFFICIENTS: [f64; 14] = [
 /// # Error bound
 /// Relative error at most [`EXP_ERROR`], in rounding to nearest. Outside of the interval: no bound claimed.
 /// Derivation: docs/bounds.md#exp.
-#[inline(always)]
 pub fn exp1(x: f64) -> f64 {
-    let shifted = x * LOG2_E + MAGIC;
-    let k = shifted - MAGIC;
-    let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    let mut p = COEFFICIENTS[0];
+    exp_lanes([x])[0]
+}
+
+/// [`exp1`] of each number: one loop for each operation, so that each becomes vector instructions.
+#[inline(always)]
+fn exp_lanes<const N: usize>(x: [f64; N]) -> [f64; N] {
+    let shifted = x.map(|x| x * LOG2_E + MAGIC);
+    let mut r = x;
+    for (r, shifted) in r.iter_mut().zip(&shifted) {
+        let k = shifted - MAGIC;
+        *r = (*r - k * LN2_HIGH) - k * LN2_LOW;
+    }
+    let mut p = [COEFFICIENTS[0]; N];
     for c in &COEFFICIENTS[1..] {
-        p = p * r + c;
+        for (p, r) in p.iter_mut().zip(&r) {
+            *p = *p * *r + c;
+        }
     }
     // Multiplies by 2^k: p is near 1 and k > −867, so the exponent field neither borrows nor ends.
-    let k_bits = shifted.to_bits().wrapping_sub(MAGIC.to_bits());
-    f64::from_bits(p.to_bits().wrapping_add(k_bits << 52))
+    for (p, shifted) in p.iter_mut().zip(&shifted) {
+        let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits());
+        *p = f64::from_bits(p.to_bits().wrapping_add(k << 52));
+    }
+    p
 }
 
 /// What [`exp_row`] learns about a row.
@@ -112,18 +125,21 @@ impl Lanes {
     }
 
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "five arrays in step")]
+    #[expect(clippy::needless_range_loop, reason = "several arrays in step")]
     fn step(&mut self, chunk: &mut [f64; LANES], shift: f64) {
+        let x = chunk.map(|z| z - shift);
+        let clamped = x.map(|x| if x > CUTOFF { x } else { CUTOFF });
+        let e = exp_lanes(clamped);
         for lane in 0..LANES {
-            let x = chunk[lane] - shift;
-            let is_kept = x > CUTOFF;
-            let clamped = if is_kept { x } else { 0.0 };
-            let e = if is_kept { exp1(clamped) } else { 0.0 };
-            chunk[lane] = e;
-            self.sum[lane] += e;
-            self.square_sum[lane] += e * e;
-            self.lowest[lane] = if clamped < self.lowest[lane] { clamped } else { self.lowest[lane] };
+            let is_kept = x[lane] > CUTOFF;
+            chunk[lane] = if is_kept { e[lane] } else { 0.0 };
+            let lowest = if is_kept { x[lane] } else { 0.0 };
+            self.lowest[lane] = if lowest < self.lowest[lane] { lowest } else { self.lowest[lane] };
             self.kept[lane] += if is_kept { 1.0 } else { 0.0 };
+        }
+        for lane in 0..LANES {
+            self.sum[lane] += chunk[lane];
+            self.square_sum[lane] += chunk[lane] * chunk[lane];
         }
     }
 }
@@ -144,7 +160,8 @@ mod tests {
     fn a_row_drops_what_is_far_below_and_counts_what_it_keeps() {
         for n in [0, 1, 15, 16, 17, 40] {
             let mut row: Vec<f64> = (0..n).map(|j| 3.0 - 50.0 * j as f64).collect();
-            let direct: Vec<f64> = row.iter().map(|x| x - 3.0).map(|x| if x > CUTOFF { exp1(x) } else { 0.0 }).collect();
+            let direct: Vec<f64> =
+                row.iter().map(|x| x - 3.0).map(|x| if x > CUTOFF { exp1(x) } else { 0.0 }).collect();
             let stats = exp_row(&mut row, 3.0);
             assert_eq!(row, direct);
             assert_eq!(stats.kept, n.min(12));

@@ -1,8 +1,8 @@
 //! From a [`Call`] under a [`Meaning`] to the problems of its single heads: every named choice becomes numbers.
 
 use qkvet_spec::{
-    BoolTensor, Call, Causal, DefaultScale, Dims, EmptyRow, ExplicitScale, IndexEnv, IndexExpr, Mask, Meaning, Normalization, Stage, Tensor,
-    ValueReading,
+    BoolTensor, Call, Causal, DefaultScale, Dims, EmptyRow, ExplicitScale, IndexEnv, IndexExpr, Mask, Meaning,
+    Normalization, Stage, Tensor, ValueReading,
 };
 
 use crate::head::{Bias, Head, RealScale, Visible};
@@ -145,7 +145,10 @@ fn scale(meaning: &Meaning, call: &Call) -> RealScale {
 
 /// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or full.
 pub(crate) fn broadcast_at(shape: &[usize], index: [usize; 4]) -> usize {
-    shape.iter().zip(&index[4 - shape.len()..]).fold(0, |at, (extent, i)| at * extent + if *extent == 1 { 0 } else { *i })
+    shape
+        .iter()
+        .zip(&index[4 - shape.len()..])
+        .fold(0, |at, (extent, i)| at * extent + if *extent == 1 { 0 } else { *i })
 }
 
 fn mask_at(mask: &BoolTensor, index: [usize; 4]) -> bool {
@@ -181,7 +184,9 @@ fn sight(meaning: &Meaning, call: &Call, item: usize, h: usize, keys: usize, zer
     let mut seen = Vec::with_capacity(dims.n_q * (dims.n_k + zero_keys));
     for i in 0..dims.n_q {
         let prefix = if causal { causal_prefix(meaning, dims, i).min(keys) } else { keys };
-        seen.extend((0..dims.n_k).map(|j| j < prefix && mask.is_none_or(|mask| mask_at(mask, [item, h, i, j]) == attends)));
+        seen.extend(
+            (0..dims.n_k).map(|j| j < prefix && mask.is_none_or(|mask| mask_at(mask, [item, h, i, j]) == attends)),
+        );
         seen.extend(std::iter::repeat_n(true, zero_keys));
     }
     Sight::Mask(seen)

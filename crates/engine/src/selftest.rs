@@ -49,7 +49,8 @@ pub fn self_test() -> Result<(), SelfTestError> {
         return Err(SelfTestError::Exponential { got: one });
     }
     // Small integers are exact in any order; 50-bit integers are not, and must stay within γ.
-    for (bits, shape) in [(20, (5, 300, 7)), (50, (3, 1, 2)), (50, (9, 65, 8)), (50, (17, 300, 19)), (50, (64, 40, 64))] {
+    for (bits, shape) in [(20, (5, 300, 7)), (50, (3, 1, 2)), (50, (9, 65, 8)), (50, (17, 300, 19)), (50, (64, 40, 64))]
+    {
         check_products(bits, shape)?;
     }
     Ok(())

@@ -106,9 +106,9 @@ fn run(head: &Head<'_>, execution: &Execution, dtype: Dtype, r: impl Fn(f64) -> 
     }
     match head.normalization {
         Normalization::OverQueries => over_queries(head, &logits, execution, dtype, r),
-        Normalization::OverKeys | Normalization::None => (0..n_q)
-            .flat_map(|i| row(head, &logits[i * n_k..(i + 1) * n_k], execution, dtype, r))
-            .collect(),
+        Normalization::OverKeys | Normalization::None => {
+            (0..n_q).flat_map(|i| row(head, &logits[i * n_k..(i + 1) * n_k], execution, dtype, r)).collect()
+        }
     }
 }
 
@@ -154,7 +154,13 @@ fn row(head: &Head<'_>, logits: &[f64], execution: &Execution, dtype: Dtype, r: 
 }
 
 /// Softmax over the queries of each key, then the weighted sum of the values.
-fn over_queries(head: &Head<'_>, logits: &[f64], execution: &Execution, dtype: Dtype, r: impl Fn(f64) -> f64) -> Vec<f64> {
+fn over_queries(
+    head: &Head<'_>,
+    logits: &[f64],
+    execution: &Execution,
+    dtype: Dtype,
+    r: impl Fn(f64) -> f64,
+) -> Vec<f64> {
     let mut sums = vec![0.0; head.n_q * head.d_v];
     for j in 0..head.n_k {
         let column: Vec<f64> = (0..head.n_q).map(|i| logits[i * head.n_k + j]).collect();
@@ -172,5 +178,7 @@ fn over_queries(head: &Head<'_>, logits: &[f64], execution: &Execution, dtype: D
         }
     }
     let empty = |i: usize| (0..head.n_k).all(|j| !sees(head, i, j)) && head.empty_row == EmptyRow::Nan;
-    (0..head.n_q * head.d_v).map(|at| if empty(at / head.d_v.max(1)) { f64::NAN } else { round(sums[at], dtype) }).collect()
+    (0..head.n_q * head.d_v)
+        .map(|at| if empty(at / head.d_v.max(1)) { f64::NAN } else { round(sums[at], dtype) })
+        .collect()
 }

@@ -1,5 +1,7 @@
 //! Enclosures contain the exact output, for many families of data and masks, and are narrow.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod numerics_common;
 
 use numerics_common::{Big, Problem, Scale, Sees, big, causal, gauss, gaussians, rng};
@@ -80,11 +82,8 @@ fn gaussian_data_of_every_format_is_enclosed_to_1e_minus_12() {
 fn causal_masks_of_both_aspects_are_enclosed() {
     for (n_q, n_k) in [(3, 9), (9, 3), (6, 6), (70, 5)] {
         for empty_row in [EmptyRow::Zero, EmptyRow::Nan, EmptyRow::Mean] {
-            let problem = Problem {
-                sees: causal(n_q, n_k),
-                empty_row,
-                ..Problem::gaussian(1, (n_q, n_k, 4, 2), Dtype::Float32)
-            };
+            let problem =
+                Problem { sees: causal(n_q, n_k), empty_row, ..Problem::gaussian(1, (n_q, n_k, 4, 2), Dtype::Float32) };
             check(&format!("causal {n_q}×{n_k} {empty_row:?}"), &problem);
         }
     }
@@ -99,7 +98,8 @@ fn masks_and_biases_are_enclosed() {
         let bias: Vec<f64> = (0..n).map(|_| 3.0 * gauss(&mut rng)).collect();
         let hiding: Vec<f64> =
             bias.iter().map(|b| if rng.random_range(0..4) == 0 { f64::NEG_INFINITY } else { *b }).collect();
-        let sentinel = bias.iter().map(|b| if rng.random_range(0..4) == 0 { -f64::from(f32::MAX) } else { *b }).collect();
+        let sentinel =
+            bias.iter().map(|b| if rng.random_range(0..4) == 0 { -f64::from(f32::MAX) } else { *b }).collect();
         let masked = Problem { sees: Sees::Mask(mask), empty_row: EmptyRow::Nan, ..gaussian(seed) };
         check("mask", &masked);
         check("bias", &Problem { bias: Some(bias.clone()), ..gaussian(seed) });
@@ -248,7 +248,10 @@ fn overflow_gives_an_infinite_radius_and_never_nan() {
         for normalization in [Normalization::OverKeys, Normalization::None, Normalization::OverQueries] {
             let problem = Problem { normalization, ..overflow(query, key, value) };
             let enclosure = enclose(&problem.head());
-            assert!(enclosure.rad.iter().all(|rad| *rad == f64::INFINITY), "{query:e} {key:e} {value:e} {normalization:?}");
+            assert!(
+                enclosure.rad.iter().all(|rad| *rad == f64::INFINITY),
+                "{query:e} {key:e} {value:e} {normalization:?}"
+            );
             assert!(enclosure.mid.iter().all(|mid| mid.is_finite()));
         }
     }

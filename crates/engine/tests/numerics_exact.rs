@@ -1,5 +1,7 @@
 //! Rows in which nothing is rounded have no tolerance: right implementations hit them exactly, and a missing key is seen.
 
+#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking; these values are exact")]
+
 mod numerics_common;
 
 use numerics_common::simulate::{Machine, Style};
@@ -28,7 +30,8 @@ const CLASSES: usize = 8;
 /// Query `i` gives logit 0 to the keys `j ≡ i` modulo 8 and −2048 to the others; values are integers up to 4.
 fn probe(seed: u64, n_k: usize, dtype: Dtype) -> Problem {
     let mut rng = rng(seed);
-    let mut problem = Problem { scale: Scale::Given(1.0), ..Problem::gaussian(seed, (CLASSES, n_k, CLASSES, 3), dtype) };
+    let mut problem =
+        Problem { scale: Scale::Given(1.0), ..Problem::gaussian(seed, (CLASSES, n_k, CLASSES, 3), dtype) };
     problem.query = (0..CLASSES * CLASSES).map(|x| if x / CLASSES == x % CLASSES { 2048.0 } else { 0.0 }).collect();
     problem.key = (0..n_k * CLASSES).map(|x| if (x / CLASSES) % CLASSES == x % CLASSES { 0.0 } else { -1.0 }).collect();
     problem.value.iter_mut().for_each(|v| *v = f64::from(rng.random_range(-4..=4)));
@@ -48,7 +51,8 @@ fn styles(contract: &Contract) -> Vec<Style> {
             reverse: bit(5),
             clamp: bit(6),
         };
-        let allowed = (contract.input_roundings > 0 || !style.scale_inputs) && (contract.score_roundings > 0 || !style.store_scores);
+        let allowed = (contract.input_roundings > 0 || !style.scale_inputs)
+            && (contract.score_roundings > 0 || !style.store_scores);
         styles.extend(allowed.then_some(style));
     }
     styles

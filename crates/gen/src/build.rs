@@ -125,7 +125,9 @@ impl<'a> Draft<'a> {
         let data = match &self.exact {
             Some((exact, live)) if role == Role::Key => {
                 let own = if name == "K" { live.clone() } else { exact.live(self.source, name, b, heads, rows) };
-                self.fill(name, b, [heads, rows, cols], |item, head, row, t, draws| exact.key(&own, item, head, row, t, draws))
+                self.fill(name, b, [heads, rows, cols], |item, head, row, t, draws| {
+                    exact.key(&own, item, head, row, t, draws)
+                })
             }
             _ => self.fill(name, b, [heads, rows, cols], |_, _, _, t, draws| self.family.element(role, t, draws)),
         };
@@ -213,7 +215,8 @@ impl<'a> Draft<'a> {
             choices.retain(|x| x.fract() == 0.0);
         }
         if choices.is_empty() {
-            let expected = format!("a number of four significant bits in {low}..{high} that {} can carry", self.plan.dtype);
+            let expected =
+                format!("a number of four significant bits in {low}..{high} that {} can carry", self.plan.dtype);
             return Err(GenError::new("real", name, expected, "none"));
         }
         Ok(choices[self.source.draws(name).below(choices.len())])
@@ -227,7 +230,7 @@ impl<'a> Draft<'a> {
         if self.scale == 0.0 {
             return Err(GenError::new("scale", "(Q, K)", "one that is not 0", "0"));
         }
-        let margin = Margin::new(j, *margin, dims.d_k, self.scale, sign, self.plan.tiny);
+        let margin = Margin::new(j, *margin, self.plan.dtype, dims.d_k, self.scale, sign, self.plan.tiny);
         let (query, key) = (margin.query(dims, self.source), margin.key(dims, self.source));
         self.bindings.insert("Q".to_owned(), matrices(Some(dims.b), Some(dims.h_q), dims.n_q, dims.d_k, query));
         self.bindings.insert("K".to_owned(), matrices(Some(dims.b), Some(dims.h_k), dims.n_k, dims.d_k, key));

@@ -49,7 +49,8 @@ fn next_row(
 ) -> Row {
     let mut row: Row = vec![None; factors.len()];
     unpack(first).into_iter().for_each(|(factor, level)| row[factor] = Some(level));
-    let on: Vec<usize> = (0..factors.len()).filter(|at| row[*at].is_some()).filter_map(|at| factors[at].needs).collect();
+    let on: Vec<usize> =
+        (0..factors.len()).filter(|at| row[*at].is_some()).filter_map(|at| factors[at].needs).collect();
     for at in 0..factors.len() {
         let off = factors[at].needs.is_some_and(|needed| row[needed].unwrap_or(0) == 0);
         if row[at].is_some() || off {
@@ -83,7 +84,9 @@ pub(crate) fn thinned(factors: &[Factor], rows: &[Row], limit: usize, rotation: 
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < limit {
         let gain = |at: usize| assigned(&rows[at]).iter().filter(|pair| missing.contains(pair)).count();
-        let Some(best) = order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0) else { break };
+        let Some(best) = order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0) else {
+            break;
+        };
         assigned(&rows[best]).iter().for_each(|pair| {
             missing.remove(pair);
         });
@@ -128,12 +131,7 @@ fn combinations(
 
 /// Calls `visit` with every subset of `count` items, in order.
 fn subsets(items: &[Choice], count: usize, visit: &mut dyn FnMut(&[Choice])) {
-    fn go(
-        items: &[Choice],
-        count: usize,
-        chosen: &mut Vec<Choice>,
-        visit: &mut dyn FnMut(&[Choice]),
-    ) {
+    fn go(items: &[Choice], count: usize, chosen: &mut Vec<Choice>, visit: &mut dyn FnMut(&[Choice])) {
         if count == 0 {
             return visit(chosen);
         }
@@ -181,7 +179,9 @@ mod tests {
             for at in &set {
                 levels = levels
                     .into_iter()
-                    .flat_map(|chosen| (0..factors[*at].levels).map(move |level| [chosen.clone(), vec![level]].concat()))
+                    .flat_map(|chosen| {
+                        (0..factors[*at].levels).map(move |level| [chosen.clone(), vec![level]].concat())
+                    })
                     .collect();
             }
             for chosen in levels {

@@ -30,8 +30,10 @@ pub(crate) struct Family {
     values: Values,
     tiny: bool,
     dtype: Dtype,
-    /// Factor that gives the scores of normal queries and keys the standard deviation of the family.
+    /// Factor on queries that gives the scores the standard deviation of the family.
     spread: f64,
+    /// Common offset of the keys.
+    offset: f64,
     /// Largest magnitude of a query or key: no score overflows the format.
     cap: f64,
     /// First coordinate of query and key that alone makes the scores lofty.
@@ -59,11 +61,23 @@ impl Family {
     /// `scale` is the factor on `QKᵀ` that the family reckons with; it is not 0.
     pub(crate) fn new(values: Values, tiny: bool, dtype: Dtype, d_k: usize, scale: f64, setup: &mut Draws) -> Self {
         let d_k = d_k as f64;
+        // Where a format has few bits, scores stay where its loosest contract still bounds the weights: a bound that says
+        // nothing finds nothing.
+        let (coarse, narrow) = (dtype == Dtype::Bfloat16, dtype.size() == 2);
         let deviation = match values {
-            Values::Peaked => 8.0,
+            Values::Peaked => {
+                if coarse {
+                    3.0
+                } else {
+                    8.0
+                }
+            }
             Values::Lofty => 0.5,
+            // The product of two log-normal numbers deviates by e².
+            Values::Heavy => 1.0 / 7.4,
             _ => 1.0,
         };
+        let spread = nearest_power(deviation / (scale.abs() * d_k.sqrt()));
         let product = lofty_score(dtype, setup.one_in(2)) / scale.abs();
         let query = nearest_power(product.sqrt());
         // The eighth on top covers the differences between keys; tokens that are query and key at once take the key's.
@@ -72,7 +86,8 @@ impl Family {
             values,
             tiny,
             dtype,
-            spread: nearest_power(deviation / (scale.abs() * d_k.sqrt())),
+            spread: if values == Values::Heavy && !narrow { 1.0 } else { spread },
+            offset: if coarse { 1.0 } else { 4.0 },
             cap: power_below((32_768.0 / d_k).sqrt()).min(64.0),
             lofty: (query.copysign(scale), key),
         }
@@ -90,12 +105,13 @@ impl Family {
             (Values::Exact, _) => draws.symmetric(8) / 8.0,
             (Values::Peaked, Role::Query) => self.normal(draws) * self.spread,
             (Values::Small, Role::Value) => self.normal(draws) / 64.0,
-            (Values::Offset, Role::Key) => self.normal(draws) + 4.0,
+            (Values::Offset, Role::Key) => self.normal(draws) + self.offset,
             (Values::Offset, Role::Value) => self.normal(draws) + 16.0,
             (Values::Heavy, _) => {
                 let magnitude = (libm::exp(draws.normal()) * 64.0).round() / 64.0;
                 let cap = if role == Role::Value { 64.0 } else { self.cap };
-                draws.sign() * (magnitude + self.tail(draws)).min(cap)
+                let factor = if role == Role::Query { self.spread } else { 1.0 };
+                draws.sign() * (magnitude + self.tail(draws)).min(cap) * factor
             }
             (Values::Lofty, Role::Query) if t == 0 => self.lofty.0,
             (Values::Lofty, Role::Query) => self.normal(draws).clamp(-2.0, 2.0) * self.spread,

@@ -71,13 +71,23 @@ impl Exact {
     }
 
     /// The class of a query: one for which a power of two of the keys that it sees is alive, where there is one.
-    pub(crate) fn class(&self, live: &Live, visible: &Visible<'_>, item: usize, head: usize, i: usize, draws: &mut Draws) -> usize {
+    pub(crate) fn class(
+        &self,
+        live: &Live,
+        visible: &Visible<'_>,
+        item: usize,
+        head: usize,
+        i: usize,
+        draws: &mut Draws,
+    ) -> usize {
         let dims = visible.dims;
         let key_head = head * dims.h_k / dims.h_q;
         let mut classes: Vec<usize> = (0..self.classes).collect();
         draws.shuffle(&mut classes);
         let seen = |class: usize| {
-            (0..live.n_k).filter(|j| visible.sees(item, head, i, *j) && self.alive(live, item, key_head, class, *j)).count()
+            (0..live.n_k)
+                .filter(|j| visible.sees(item, head, i, *j) && self.alive(live, item, key_head, class, *j))
+                .count()
         };
         let first = |good: &dyn Fn(usize) -> bool| classes.iter().copied().find(|class| good(seen(*class)));
         first(&usize::is_power_of_two).or_else(|| first(&|n| n > 0)).unwrap_or(classes[0])

@@ -59,7 +59,10 @@ pub fn from_json(text: &str) -> Result<Case, GenError> {
     let document: Document = parse(text)?;
     check_dims(&document.dims, "`dims`")?;
     let law = document.law;
-    if law.is_empty() || law.len() > 64 || !law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-') {
+    if law.is_empty()
+        || law.len() > 64
+        || !law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
+    {
         return Err(GenError::new("law", "`law`", "lower-case words joined by hyphens", format!("`{law:.64}`")));
     }
     let (dims, dtype) = (document.dims, document.dtype);

@@ -21,34 +21,49 @@ pub(crate) struct Margin {
     /// What key `j` holds, before sign and spread.
     large: f64,
     carriers: usize,
+    /// Largest entry of the small keys, in eighths.
+    reach: u32,
     /// Entries without variety, for small witnesses.
     tiny: bool,
 }
 
+/// Largest entry of the small keys, in eighths: formats of few bits get less to resolve.
+fn reach(dtype: Dtype, tiny: bool) -> u32 {
+    match dtype {
+        _ if tiny => 0,
+        Dtype::Bfloat16 => 2,
+        _ => 8,
+    }
+}
+
 /// What the small keys can contribute to a dot product, at most.
-fn noise(d_k: usize) -> f64 {
+fn noise(d_k: usize, reach: u32) -> f64 {
     let carriers = d_k.min(CARRIERS);
-    2.0 * carriers as f64 + (d_k - carriers) as f64
+    (2.0 * carriers as f64 + (d_k - carriers) as f64) * f64::from(reach) / 8.0
 }
 
 /// The largest margin for which no dot product overflows the format, or that the format still resolves.
 pub(crate) fn largest_margin(dtype: Dtype, d_k: usize, scale: f64) -> f64 {
     match dtype {
         // Key j: at most twice the query's least, 3/2 of spread, 9/8 from rounding up.
-        Dtype::Float16 => (FLOAT16_DOT / (3.0 * 1.125) - noise(d_k)) * scale.abs(),
-        // Scores of 8 bits: beyond this the bound says nothing any more.
-        Dtype::Bfloat16 => 32.0,
+        Dtype::Float16 => {
+            let fits = (FLOAT16_DOT / (3.0 * 1.125) - noise(d_k, reach(dtype, false))) * scale.abs();
+            fits.min(64.0)
+        }
+        // Beyond this (and 64 in float16) the bound of unfused kernels says nothing any more.
+        Dtype::Bfloat16 => 8.0,
         Dtype::Float32 | Dtype::Float64 => f64::INFINITY,
     }
 }
 
 impl Margin {
     /// `sign` is 1 for separated, −1 for opposed; `scale` is not 0.
-    pub(crate) fn new(j: usize, margin: f64, d_k: usize, scale: f64, sign: f64, tiny: bool) -> Self {
+    pub(crate) fn new(j: usize, margin: f64, dtype: Dtype, d_k: usize, scale: f64, sign: f64, tiny: bool) -> Self {
+        let reach = reach(dtype, tiny);
         let carriers = d_k.min(CARRIERS);
         // The default scale is a rounded number: a little more than the margin is asked for.
-        let needed = margin * (1.0 + 1e-9) / scale.abs() + noise(d_k);
-        Self { j, large: coarse_above(needed / carriers as f64).copysign(scale * sign), carriers, tiny }
+        let needed = margin * (1.0 + 1e-9) / scale.abs() + noise(d_k, reach);
+        Self { j, large: coarse_above(needed / carriers as f64).copysign(scale * sign), carriers, reach, tiny }
     }
 
     /// `(b, h_q, n_q, d_k)`.
@@ -73,8 +88,7 @@ impl Margin {
                 Some(sign) if j == self.j && self.tiny => sign * self.large,
                 Some(sign) if j == self.j => sign * self.large * (1.0 + draws.below(3) as f64 / 4.0),
                 None if j == self.j => 0.0,
-                _ if self.tiny => 0.0,
-                _ => draws.symmetric(8) / 8.0,
+                _ => draws.symmetric(self.reach) / 8.0,
             }));
         })
     }

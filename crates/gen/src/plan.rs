@@ -10,6 +10,12 @@ use crate::usage::Usage;
 /// A law gets at least this many cases per format, if the limit lets it: its variables are drawn anew for each.
 const FEWEST: usize = 6;
 
+/// Factors that are options of the call: scale, causal, mask, bias.
+const OPTIONS: [usize; 4] = [2, 3, 4, 6];
+
+/// Case numbers of rows with one option alone start here, so that they do not shift the others.
+const FIRST_ALONE: usize = 1 << 24;
+
 /// Everything a case is made from, small and ordered: what shrinking works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CasePlan {
@@ -119,9 +125,33 @@ pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -
                     plans.push(levels.plan(law, *dtype, &rows[index % rows.len()], seed));
                 }
             }
+            for (number, row) in alone(&factors, suite.alone, rotation).iter().enumerate() {
+                let seed = case_seed(seed, &law.law.law, *dtype, FIRST_ALONE + number);
+                plans.push(levels.plan(law, *dtype, row, seed));
+            }
         }
     }
     plans
+}
+
+/// Rows with one option on and all others off, `count` for each option: many targets take options one at a time, and a
+/// covering array rarely leaves one alone.
+fn alone(factors: &[Factor], count: usize, rotation: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for option in OPTIONS.into_iter().filter(|option| factors[*option].levels > 1) {
+        for n in 0..count {
+            let pick = |levels: usize, stride: usize| (rotation + option + n * stride) % levels.max(1);
+            let mut row: Row = factors.iter().map(|factor| factor.needs.is_none().then_some(0)).collect();
+            row[0] = Some(pick(factors[0].levels, 5));
+            row[1] = Some(pick(factors[1].levels, 3));
+            row[option] = Some(1 + pick(factors[option].levels - 1, 1));
+            for (form, factor) in factors.iter().enumerate().filter(|(_, factor)| factor.needs == Some(option)) {
+                row[form] = Some(pick(factor.levels, 1));
+            }
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// What each factor of the covering array ranges over for one law.
@@ -141,7 +171,7 @@ impl Levels {
         let has = |option| law.law.options.contains(&option);
         let mut shapes = Vec::new();
         for dims in suite.shapes.iter().filter(|dims| usage.admits(law, dims)) {
-            let dims = usage.reduce(dims);
+            let dims = usage.reduce(dims, &suite.shapes[0]);
             if !shapes.contains(&dims) {
                 shapes.push(dims);
             }

@@ -68,7 +68,10 @@ impl Usage {
                 names.extend(extents.iter().map(|extent| (*extent).to_owned()));
             }
         }
-        if [CallOption::Mask, CallOption::Bias, CallOption::Causal].iter().any(|option| law.law.options.contains(option)) {
+        if [CallOption::Mask, CallOption::Bias, CallOption::Causal]
+            .iter()
+            .any(|option| law.law.options.contains(option))
+        {
             names.extend(["b", "h_q", "n_q", "n_k"].map(str::to_owned));
         }
         if let Some(condition) = &law.law.condition {
@@ -94,12 +97,22 @@ impl Usage {
         law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
     }
 
-    /// The extents with those that the law does not look at lowered to 1. Widths stay: the case's id depends on values.
-    pub(crate) fn reduce(&self, dims: &Dims) -> Dims {
+    /// The extents with those that the law does not look at lowered to 1; widths that it does not look at are those of
+    /// `first`, because a case's id needs some numbers to depend on.
+    pub(crate) fn reduce(&self, dims: &Dims, first: &Dims) -> Dims {
         let used = |name: &str, n: usize| if self.names.contains(name) { n } else { 1 };
         let h_k = used("h_k", dims.h_k);
         let h_q = if self.names.contains("h_q") { dims.h_q } else { h_k };
-        Dims { b: used("b", dims.b), h_q, h_k, n_q: used("n_q", dims.n_q), n_k: used("n_k", dims.n_k), ..*dims }
+        let width = |name: &str, n: usize, first: usize| if self.names.contains(name) { n } else { first };
+        Dims {
+            b: used("b", dims.b),
+            h_q,
+            h_k,
+            n_q: used("n_q", dims.n_q),
+            n_k: used("n_k", dims.n_k),
+            d_k: width("d_k", dims.d_k, first.d_k),
+            d_v: width("d_v", dims.d_v, first.d_v),
+        }
     }
 
     /// The value families that make a difference to the law; one at least.

@@ -11,6 +11,9 @@ use crate::{CasePlan, GenError};
 /// Largest extent of a call.
 const LARGEST: usize = 1 << 16;
 
+/// Largest number of elements of a tensor of a call, scores included.
+const MOST_ELEMENTS: usize = 1 << 27;
+
 /// Whether a suite can be combined into cases.
 ///
 /// # Errors
@@ -20,15 +23,19 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
     for (at, dims) in suite.shapes.iter().enumerate() {
         check_dims(dims, &place(&format!("shapes[{at}]")))?;
     }
-    let lists =
-        [("shapes", suite.shapes.len()), ("values", suite.values.len()), ("dtypes", suite.dtypes.len()), ("laws", suite.laws.len())];
+    let lists = [
+        ("shapes", suite.shapes.len()),
+        ("values", suite.values.len()),
+        ("dtypes", suite.dtypes.len()),
+        ("laws", suite.laws.len()),
+    ];
     if let Some((field, _)) = lists.iter().find(|(_, entries)| *entries == 0) {
         return Err(GenError::new("list", place(field), "at least one entry", "none"));
     }
     if !(1..=3).contains(&suite.strength) {
         return Err(GenError::new("number", place("strength"), "1, 2 or 3", suite.strength.to_string()));
     }
-    for (field, n) in [("limit", suite.limit.unwrap_or(1)), ("rounds", suite.rounds)] {
+    for (field, n) in [("limit", suite.limit.unwrap_or(1)), ("rounds", suite.rounds), ("alone", suite.alone.max(1))] {
         if n == 0 || n > 1 << 20 {
             return Err(GenError::new("number", place(field), "1 to 1048576", n.to_string()));
         }
@@ -46,6 +53,19 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
     if !dims.h_q.is_multiple_of(dims.h_k) {
         let got = format!("h_q = {}, h_k = {}", dims.h_q, dims.h_k);
         return Err(GenError::new("heads", place, "h_q to be a multiple of h_k", got));
+    }
+    let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = *dims;
+    for (tensor, shape) in [
+        ("query", [b, h_q, n_q, d_k]),
+        ("key", [b, h_k, n_k, d_k]),
+        ("value", [b, h_k, n_k, d_v]),
+        ("scores", [b, h_q, n_q, n_k]),
+    ] {
+        let elements = shape.iter().fold(1usize, |product, n| product.saturating_mul(*n));
+        if elements > MOST_ELEMENTS {
+            let expected = format!("{MOST_ELEMENTS} elements at most");
+            return Err(GenError::new(format!("{tensor} {shape:?}"), place, expected, elements.to_string()));
+        }
     }
     Ok(())
 }
@@ -122,7 +142,9 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
         kind.check(binding, case.dtype, &place)?;
     }
     match case.bindings.keys().find(|name| !expected.iter().any(|(known, _)| known == *name)) {
-        Some(name) => Err(GenError::new("variable", "case", format!("those of law {}", case.law), format!("`{name}` too"))),
+        Some(name) => {
+            Err(GenError::new("variable", "case", format!("those of law {}", case.law), format!("`{name}` too")))
+        }
         None => Ok(()),
     }
 }
@@ -136,7 +158,12 @@ fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
         (CallOption::Bias, options.bias.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(option, on)| *on && !law.law.options.contains(option)) {
-        return Err(GenError::new("option", "case", format!("one that law {} ranges over", case.law), format!("`{option}`")));
+        return Err(GenError::new(
+            "option",
+            "case",
+            format!("one that law {} ranges over", case.law),
+            format!("`{option}`"),
+        ));
     }
     if let Some(scale) = options.scale {
         check_elements(&[scale], case.dtype, "scale")?;
@@ -159,7 +186,12 @@ pub(crate) fn check_broadcast(shape: &[usize], elements: usize, dims: &Dims, pla
     let axes = four_axes(shape);
     let fits = axes.iter().zip(full).all(|(axis, n)| *axis == n || *axis == 1);
     if !matches!(shape.len(), 2 | 4) || !fits {
-        return Err(GenError::new("shape", place, format!("2 or 4 axes that broadcast to {full:?}"), format!("{shape:?}")));
+        return Err(GenError::new(
+            "shape",
+            place,
+            format!("2 or 4 axes that broadcast to {full:?}"),
+            format!("{shape:?}"),
+        ));
     }
     let product: usize = axes.iter().product();
     if product == elements {
@@ -196,9 +228,12 @@ impl Kind {
             {
                 Ok(())
             }
-            (Self::Real(low, high), Binding::Real(x)) if (low..=high).contains(&x) => check_elements(&[*x], dtype, place),
+            (Self::Real(low, high), Binding::Real(x)) if (low..=high).contains(&x) => {
+                check_elements(&[*x], dtype, place)
+            }
             (Self::Matrices(b, h, r, c), Binding::Matrices(Matrices { batch, heads, rows, cols, data })) => {
-                let elements = batch.unwrap_or(1).saturating_mul(heads.unwrap_or(1)).saturating_mul(*rows).saturating_mul(*cols);
+                let elements =
+                    batch.unwrap_or(1).saturating_mul(heads.unwrap_or(1)).saturating_mul(*rows).saturating_mul(*cols);
                 if (b, h, r, c) != (batch, heads, rows, cols) || elements != data.len() {
                     return wrong(format!("{} with {} elements", extents(*batch, *heads, *rows, *cols), data.len()));
                 }

@@ -21,7 +21,17 @@ const WIDTH: usize = 108;
 pub fn render(summary: &Summary) -> String {
     let run = &summary.run;
     let mut out = String::new();
-    line(&mut out, &format!("{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases", run.tool, run.target, run.suite, run.seed, count(run.cases)));
+    line(
+        &mut out,
+        &format!(
+            "{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases",
+            run.tool,
+            run.target,
+            run.suite,
+            run.seed,
+            count(run.cases)
+        ),
+    );
     for text in &run.environment {
         row(&mut out, "", text);
     }
@@ -48,24 +58,27 @@ pub fn finding(finding: &Finding) -> String {
     let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
     let shows = if finding.cases == 1 { "shows" } else { "show" };
     line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", finding.title));
-    row(&mut out, "cases", &format!("{} of {} {shows} it: {}", count(finding.cases), count(finding.of), laws(&finding.laws)));
+    row(
+        &mut out,
+        "cases",
+        &format!("{} of {} {shows} it: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
+    );
     row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title));
     row(&mut out, "witness", &finding.witness.call);
     row(&mut out, "", &finding.witness.inputs.join("  "));
     let evidence = &finding.evidence;
     row(&mut out, "at", &evidence.place);
     row(&mut out, "expected", &evidence.expected);
-    row(&mut out, "got", &evidence.got);
-    if let Some(excess) = evidence.ratio {
-        row(&mut out, "margin", &format!("{} times the bound that contract {} allows", ratio(excess), finding.contract));
-    } else if finding.verdict == Verdict::Fail {
-        row(&mut out, "margin", &format!("no error is allowed here under contract {}", finding.contract));
-    }
-    if let Some(cause) = &finding.cause {
-        row(&mut out, "cause", cause);
-    }
-    if let Some(hint) = &finding.hint {
-        row(&mut out, "hint", hint);
+    let margin = match evidence.ratio {
+        Some(excess) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
+        None if finding.verdict == Verdict::Fail => format!("   (contract {} allows no error here)", finding.contract),
+        None => String::new(),
+    };
+    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, WIDTH - 48)));
+    for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
+        if let Some(text) = text {
+            row(&mut out, label, &textwrap::wrap(text, WIDTH).join("\n"));
+        }
     }
     row(&mut out, "replay", &finding.replay);
     out
@@ -79,7 +92,10 @@ pub fn coverage(summary: &Summary) -> String {
     let covered = &summary.coverage;
     row(&mut out, "formats", &formats(summary));
     row(&mut out, "options", &tally(&covered.options));
-    let sizes = covered.sizes.iter().map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
+    let sizes = covered
+        .sizes
+        .iter()
+        .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
     row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "));
     let checked = covered.laws.values().filter(|n| **n > 0).count();
     let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
@@ -96,18 +112,23 @@ pub fn coverage(summary: &Summary) -> String {
 
 /// `float32 512 under f32, worst error 0.02 of the bound`.
 fn formats(summary: &Summary) -> String {
-    let parts = summary.coverage.dtypes.iter().map(|(dtype, n)| {
+    let parts = summary.coverage.dtypes.iter().filter(|(_, n)| **n > 0).map(|(dtype, n)| {
         let contract = summary.run.contracts.get(dtype).map_or("", String::as_str);
-        let margin = summary.coverage.margins.get(dtype).map_or(String::new(), |margin| format!(", worst error {} of its bound", ratio(*margin)));
+        let margin = summary
+            .coverage
+            .margins
+            .get(dtype)
+            .map_or(String::new(), |margin| format!(", worst error {} of its bound", ratio(*margin)));
         format!("{dtype} {} under {contract}{margin}", count(*n))
     });
-    parts.collect::<Vec<_>>().join("\n            ")
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// The last line: what it comes to.
 pub fn exit_line(summary: &Summary) -> String {
     let total = |word: Verdict| summary.counts.get(word.word()).copied().unwrap_or(0);
-    let checked: usize = Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
+    let checked: usize =
+        Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
     let stopped = summary.stopped.as_ref().map_or(String::new(), |reason| format!(" · stopped early: {reason}"));
     let n = summary.findings.len();
     if n > 0 {
@@ -137,7 +158,7 @@ fn row(out: &mut String, label: &str, value: &str) {
         return;
     }
     let shown: Vec<String> = value.lines().map(|text| cut(text, WIDTH)).collect();
-    line(out, &format!("  {label:9} {}", shown.join("\n")));
+    line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
 }
 
 fn line(out: &mut String, text: &str) {

@@ -3,7 +3,8 @@
 /// `1,234`.
 pub(crate) fn count(n: usize) -> String {
     let digits = n.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
@@ -11,7 +12,11 @@ pub(crate) fn count(n: usize) -> String {
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let mut chars = text.chars();
     let head: String = chars.by_ref().take(width).collect();
-    if chars.next().is_none() { head } else { format!("{}…", head.chars().take(width.saturating_sub(1)).collect::<String>()) }
+    if chars.next().is_none() {
+        head
+    } else {
+        format!("{}…", head.chars().take(width.saturating_sub(1)).collect::<String>())
+    }
 }
 
 /// A ratio with two significant digits, never rounded down to what it is not.

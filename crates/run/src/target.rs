@@ -40,16 +40,24 @@ impl TargetKind {
         Ok(match self {
             Self::Standard => OpenTarget { target: Box::new(simulator()), environment: Vec::new() },
             Self::Flash => OpenTarget { target: Box::new(Flash), environment: Vec::new() },
-            Self::Fault(fault) => OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() },
+            Self::Fault(fault) => {
+                OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() }
+            }
             Self::Python(config) => {
                 let target = PythonTarget::start(PythonConfig::clone(config))?;
                 let info = target.info();
-                let versions = info.versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ");
+                let versions = info
+                    .versions
+                    .iter()
+                    .map(|(name, version)| format!("{name} {version}"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let arguments = info.arguments.iter().map(|(option, argument)| {
                     if option == argument { option.clone() } else { format!("{option} as {argument}") }
                 });
                 let arguments = arguments.collect::<Vec<_>>().join(", ");
-                let mut environment = vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
+                let mut environment =
+                    vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
                 environment.extend(info.notes.iter().cloned());
                 OpenTarget { target: Box::new(target), environment }
             }
@@ -79,7 +87,13 @@ pub struct NamedTarget {
 ///
 /// # Errors
 /// An unknown built-in, fault or entry, with the nearest known name; a `qkvet.yaml` that does not fit.
-pub fn resolve(name: &str, python: &Path, folder: &Path, config: Option<&Path>, catalog: &Catalog) -> Result<NamedTarget, SpecError> {
+pub fn resolve(
+    name: &str,
+    python: &Path,
+    folder: &Path,
+    config: Option<&Path>,
+    catalog: &Catalog,
+) -> Result<NamedTarget, SpecError> {
     let builtin = |kind| Ok(NamedTarget { name: name.to_owned(), kind, entry: TargetEntry::default(), config: None });
     if let Some(builtin_name) = name.strip_prefix("builtin:") {
         return match builtin_name {
@@ -112,16 +126,29 @@ pub fn resolve(name: &str, python: &Path, folder: &Path, config: Option<&Path>, 
     let targets = Config::read(&path)?.targets;
     let entry = Catalog::find("target", &targets, name).map_err(|error| {
         let known = targets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        SpecError::plain(format!("{}\nhint: {} names: {known}", error.summary.lines().next().unwrap_or_default(), path.display()))
+        SpecError::plain(format!(
+            "{}\nhint: {} names: {known}",
+            error.summary.lines().next().unwrap_or_default(),
+            path.display()
+        ))
     })?;
     let base = path.parent().unwrap_or(folder).to_owned();
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
-    let reference: PythonRef = reference.parse().map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
+    let reference: PythonRef = reference
+        .parse()
+        .map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
 }
 
-fn python_target(name: &str, python: &Path, target: PythonRef, folder: &Path, entry: TargetEntry, config: Option<PathBuf>) -> NamedTarget {
+fn python_target(
+    name: &str,
+    python: &Path,
+    target: PythonRef,
+    folder: &Path,
+    entry: TargetEntry,
+    config: Option<PathBuf>,
+) -> NamedTarget {
     let mut python = PythonConfig::new(python, target);
     python.folder = Some(folder.to_owned());
     python.arrays = entry.arrays;
@@ -137,7 +164,10 @@ fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) ->
         PythonSource::File(path) => folder.join(path).parent().map(Path::to_owned),
         PythonSource::Module(_) => None,
     };
-    explicit.map(Path::to_owned).or_else(|| beside.and_then(|beside| Config::find(&beside))).or_else(|| Config::find(folder))
+    explicit
+        .map(Path::to_owned)
+        .or_else(|| beside.and_then(|beside| Config::find(&beside)))
+        .or_else(|| Config::find(folder))
 }
 
 /// The entry of the file whose target is this one, however either is written.

@@ -97,7 +97,7 @@ pub enum Response {
     Output(Box<Output>),
     /// The target does not offer this option, format or size.
     Unsupported(String),
-    /// The target refused a valid input (ValueError, TypeError).
+    /// The target refused a valid input (`ValueError`, `TypeError`).
     Refused(String),
     /// The target raised something else.
     Error(String),

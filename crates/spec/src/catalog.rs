@@ -37,8 +37,12 @@ impl Catalog {
                 Ok((law.law.law.clone(), law))
             })?,
             faults: folder("faults", |path, source| read(path, source, |fault: &Fault| &fault.fault))?,
-            conventions: folder("conventions", |path, source| read(path, source, |convention: &Convention| &convention.convention))?,
-            contracts: folder("contracts", |path, source| read(path, source, |contract: &Contract| &contract.contract))?,
+            conventions: folder("conventions", |path, source| {
+                read(path, source, |convention: &Convention| &convention.convention)
+            })?,
+            contracts: folder("contracts", |path, source| {
+                read(path, source, |contract: &Contract| &contract.contract)
+            })?,
             suites: folder("suites", |path, source| read(path, source, |suite: &Suite| &suite.suite))?,
         };
         catalog.check_references()?;
@@ -50,10 +54,9 @@ impl Catalog {
     /// # Errors
     /// When no contract is marked `default` for the format.
     pub fn default_contract(&self, dtype: Dtype) -> Result<&Contract, SpecError> {
-        self.contracts
-            .values()
-            .find(|contract| contract.dtype == dtype && contract.default)
-            .ok_or_else(|| SpecError::plain(format!("contract for {dtype}: expected one with `default: true`, got none")))
+        self.contracts.values().find(|contract| contract.dtype == dtype && contract.default).ok_or_else(|| {
+            SpecError::plain(format!("contract for {dtype}: expected one with `default: true`, got none"))
+        })
     }
 
     /// Finds one by id.
@@ -124,7 +127,10 @@ fn read<T: DeserializeOwned>(path: &str, source: &str, id: impl Fn(&T) -> &Strin
     Ok((id(&value).clone(), value))
 }
 
-fn folder<T>(name: &str, read: impl Fn(&str, &str) -> Result<(String, T), SpecError>) -> Result<IndexMap<String, T>, SpecError> {
+fn folder<T>(
+    name: &str,
+    read: impl Fn(&str, &str) -> Result<(String, T), SpecError>,
+) -> Result<IndexMap<String, T>, SpecError> {
     let mut files = Vec::new();
     if let Some(dir) = SPECS.get_dir(name) {
         collect(dir, &mut files);
@@ -168,13 +174,18 @@ mod tests {
     #[test]
     fn ill_shaped_laws_are_shown_in_place() {
         let check = |expect: &str, parts: &[&str]| {
-            let source = format!("law: x\ntitle: t\ngiven:\n  P: permutation(n_k)\nproof: exact\ncatches: []\nexpect: {expect}\n");
+            let source = format!(
+                "law: x\ntitle: t\ngiven:\n  P: permutation(n_k)\nproof: exact\ncatches: []\nexpect: {expect}\n"
+            );
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
                 assert!(error.rendered.contains(part), "{expect}\n{}\nlacks {part}", error.rendered);
             }
         };
-        check("attention(P @ Q, K, V) == attention(Q, K, V)", &["x.yaml:7:19", "expected n_k on both sides, got n_k and n_q"]);
+        check(
+            "attention(P @ Q, K, V) == attention(Q, K, V)",
+            &["x.yaml:7:19", "expected n_k on both sides, got n_k and n_q"],
+        );
         check("attention(Q, K, V) == V", &["x.yaml:7:9", "rows of `==`"]);
         check("attenton(Q, K, V) == Q", &["did you mean `attention`?"]);
         check("attention(Q, K, V, maks=P) == Q", &["did you mean `mask`?"]);

@@ -83,10 +83,15 @@ fn check(expr: &Expr) -> Result<(), ExprError> {
         }
         ExprKind::Apply { function, args, named } if named.is_empty() => match (function.as_str(), args.len()) {
             ("min" | "max", 2) => args.iter().try_for_each(check),
-            ("min" | "max", n) => Err(ExprError::new(expr.span.clone(), format!("`{function}`: expected 2 arguments, got {n}"))),
+            ("min" | "max", n) => {
+                Err(ExprError::new(expr.span.clone(), format!("`{function}`: expected 2 arguments, got {n}")))
+            }
             _ => Err(crate::nearest::unknown_in("function", function, expr.span.clone(), ["min", "max"])),
         },
-        _ => Err(ExprError::new(expr.span.clone(), "index expression: expected whole numbers, names, + - * / %, relations, min and max")),
+        _ => Err(ExprError::new(
+            expr.span.clone(),
+            "index expression: expected whole numbers, names, + - * / %, relations, min and max",
+        )),
     }
 }
 

@@ -31,8 +31,8 @@ pub use formula::Formula;
 pub use index::{IndexEnv, IndexExpr};
 pub use law::{CallOption, Law, Observation, Proof};
 pub use meaning::{
-    Arithmetic, Causal, DefaultScale, EmptyRow, Execution, ExecutionPatch, ExplicitScale, Mask, Meaning, MeaningPatch, Normalization,
-    Stage, Store, ValueReading,
+    Arithmetic, Causal, DefaultScale, EmptyRow, Execution, ExecutionPatch, ExplicitScale, Mask, Meaning, MeaningPatch,
+    Normalization, Stage, Store, ValueReading,
 };
 pub use nearest::nearest;
 pub use patch::{Behavior, Convention, Fault};

@@ -256,7 +256,12 @@ pub enum Store {
 impl Execution {
     /// A plain unfused computation with wide intermediates.
     pub fn standard() -> Self {
-        Self { arithmetic: Arithmetic::Ordinary, subtract_max: true, store_scores: Store::Arithmetic, store_weights: Store::Arithmetic }
+        Self {
+            arithmetic: Arithmetic::Ordinary,
+            subtract_max: true,
+            store_scores: Store::Arithmetic,
+            store_weights: Store::Arithmetic,
+        }
     }
 }
 

@@ -77,7 +77,10 @@ fn ceil_boundary(text: &str, at: usize) -> usize {
 /// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with its place.
 pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
     if source.len() > MAX_BYTES {
-        return Err(SpecError::plain(format!("file at {path}: expected at most {MAX_BYTES} bytes, got {}", source.len())));
+        return Err(SpecError::plain(format!(
+            "file at {path}: expected at most {MAX_BYTES} bytes, got {}",
+            source.len()
+        )));
     }
     if source.trim().is_empty() {
         return Err(SpecError::plain(format!("file at {path}: expected a YAML mapping, got an empty file")));
@@ -135,12 +138,18 @@ mod tests {
 
     #[test]
     fn bad_yaml_is_shown_in_place() {
-        check("law: a\ntitle: b\nproof: exact\nexpct: c\ncatches: []\n", &["x.yaml:4", "expct", "did you mean `expect`?"]);
+        check(
+            "law: a\ntitle: b\nproof: exact\nexpct: c\ncatches: []\n",
+            &["x.yaml:4", "expct", "did you mean `expect`?"],
+        );
         check("law: a\nlaw: b\n", &["x.yaml:2", "duplicate"]);
         check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);
         check("law: [\n", &["x.yaml"]);
         check("law: a\n", &["x.yaml", "title"]);
-        check("law: a\ntitle: t\nproof: exact\ncatches: []\nwhere: n_kk > 2\n", &["x.yaml:5", "n_kk", "did you mean `n_k`?"]);
+        check(
+            "law: a\ntitle: t\nproof: exact\ncatches: []\nwhere: n_kk > 2\n",
+            &["x.yaml:5", "n_kk", "did you mean `n_k`?"],
+        );
         check("", &["empty file"]);
         check(&format!("law: {}", "a".repeat(MAX_BYTES)), &["at most"]);
     }

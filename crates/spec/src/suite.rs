@@ -13,7 +13,7 @@ pub enum Values {
     Normal,
     /// Multiples of 1/8 up to 2: dot products are exact in float32.
     Grid,
-    /// Normal with logits of standard deviation about 8: one key dominates a row.
+    /// Normal with logits of standard deviation about 8 (3 in bfloat16): one key dominates a row.
     Peaked,
     /// Normal, values scaled by 1/64: errors that an absolute tolerance hides.
     Small,
@@ -90,6 +90,9 @@ pub struct Suite {
     /// Cases per law and format at most; absent: all that the covering array has.
     #[serde(default)]
     pub limit: Option<usize>,
+    /// Further cases per law, format and option with that option alone, for targets that take one at a time.
+    #[serde(default)]
+    pub alone: usize,
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,

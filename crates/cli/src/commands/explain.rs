@@ -8,7 +8,10 @@ use crate::exit::Failure;
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
-    let fault = catalog.faults.get(name).or_else(|| catalog.faults.values().find(|fault| fault.code.eq_ignore_ascii_case(name)));
+    let fault = catalog
+        .faults
+        .get(name)
+        .or_else(|| catalog.faults.values().find(|fault| fault.code.eq_ignore_ascii_case(name)));
     if let Some(fault) = fault {
         anstream::println!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
         if let Some(when) = &fault.when {
@@ -45,16 +48,32 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
         anstream::println!("catches {}", law.catches.join(", "));
     } else if let Some(convention) = catalog.conventions.get(name) {
-        anstream::println!("convention {}={}\n{}\nstandard: {}", convention.field, convention.value, convention.title, convention.standard);
+        anstream::println!(
+            "convention {}={}\n{}\nstandard: {}",
+            convention.field,
+            convention.value,
+            convention.title,
+            convention.standard
+        );
         for seen in &convention.seen {
             anstream::println!("seen in  {seen}");
         }
     } else if let Some(contract) = catalog.contracts.get(name) {
         anstream::println!("contract {}\n{}\n\n{}", contract.contract, contract.title, contract.about);
     } else {
-        let known = catalog.faults.keys().chain(catalog.laws.keys()).chain(catalog.conventions.keys()).chain(catalog.contracts.keys());
-        let hint = nearest(name, known.map(String::as_str)).map_or_else(|| "`qkvet list laws|faults|conventions|contracts`".to_owned(), |near| format!("did you mean `{near}`?"));
-        return Err(Failure::Usage(format!("`{name}`: expected a law, fault, convention, contract or code\nhint: {hint}")));
+        let known = catalog
+            .faults
+            .keys()
+            .chain(catalog.laws.keys())
+            .chain(catalog.conventions.keys())
+            .chain(catalog.contracts.keys());
+        let hint = nearest(name, known.map(String::as_str)).map_or_else(
+            || "`qkvet list laws|faults|conventions|contracts`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(Failure::Usage(format!(
+            "`{name}`: expected a law, fault, convention, contract or code\nhint: {hint}"
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }

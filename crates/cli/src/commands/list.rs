@@ -11,11 +11,19 @@ pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let lines: Vec<(String, &str)> = match what {
         Listed::Laws => catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.as_str())).collect(),
-        Listed::Faults => catalog.faults.values().map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.as_str())).collect(),
-        Listed::Conventions => {
-            catalog.conventions.values().map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.as_str())).collect()
+        Listed::Faults => catalog
+            .faults
+            .values()
+            .map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.as_str()))
+            .collect(),
+        Listed::Conventions => catalog
+            .conventions
+            .values()
+            .map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.as_str()))
+            .collect(),
+        Listed::Contracts => {
+            catalog.contracts.values().map(|contract| (contract.contract.clone(), contract.title.as_str())).collect()
         }
-        Listed::Contracts => catalog.contracts.values().map(|contract| (contract.contract.clone(), contract.title.as_str())).collect(),
         Listed::Suites => catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.as_str())).collect(),
     };
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -17,18 +17,22 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let stored = read_case(Path::new(setup::STORE), &args.case)?;
     let case = stored.case().map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
     let law = Catalog::find("law", &catalog.laws, &case.law)?;
+    qkvet_gen::check_case(law, &case).map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
     let target = setup::target(args.target.as_deref().unwrap_or(&stored.target), &args.on, &catalog)?;
     let declared = [stored.conventions.as_slice(), &args.on.convention].concat();
     let conventions = setup::conventions(&target, &declared, &catalog)?;
     let wanted = [std::slice::from_ref(&stored.contract), &args.on.contract].concat();
     let contracts = setup::contracts(&target, &wanted, &[case.dtype], &catalog)?;
-    let contract = contracts.get(&case.dtype).ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
+    let contract = contracts
+        .get(&case.dtype)
+        .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open()?;
-    let outcome = evaluate(law, &case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
+    let outcome =
+        evaluate(law, &case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
     anstream::println!("{}  {}: {}", outcome.verdict, law.law.law, law.law.title);
     anstream::println!("  call      {}", describe_call(&case));
-    for line in describe_inputs(&case) {
+    for line in describe_inputs(law, &case) {
         anstream::println!("            {line}");
     }
     if let Some(evidence) = &outcome.evidence {

@@ -14,7 +14,8 @@ pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure
         return Ok(ExitCode::SUCCESS);
     };
     let Some(schema) = qkvet_spec::schema(name) else {
-        let hint = nearest(name, SCHEMAS).map_or_else(|| format!("known: {}", SCHEMAS.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint = nearest(name, SCHEMAS)
+            .map_or_else(|| format!("known: {}", SCHEMAS.join(", ")), |near| format!("did you mean `{near}`?"));
         return Err(Failure::Usage(format!("schema `{name}`: expected a known format\nhint: {hint}")));
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Usage(format!("schema: {error}")))?;

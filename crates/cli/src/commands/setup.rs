@@ -53,26 +53,40 @@ fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
 }
 
 /// Conventions of flags and `qkvet.yaml`; a flag wins over the file.
-pub(super) fn conventions<'a>(target: &NamedTarget, flags: &[String], catalog: &'a Catalog) -> Result<Vec<&'a Convention>, Failure> {
+pub(super) fn conventions<'a>(
+    target: &NamedTarget,
+    flags: &[String],
+    catalog: &'a Catalog,
+) -> Result<Vec<&'a Convention>, Failure> {
     let mut chosen: BTreeMap<String, String> = target.entry.conventions.clone().into_iter().collect();
     for flag in flags {
         let Some((field, value)) = flag.split_once('=') else {
-            return Err(Failure::Usage(format!("--convention {flag}: expected field=value, such as causal=upper-left")));
+            return Err(Failure::Usage(format!(
+                "--convention {flag}: expected field=value, such as causal=upper-left"
+            )));
         };
         chosen.insert(field.trim().to_owned(), value.trim().to_owned());
     }
     let find = |(field, value): (&String, &String)| {
-        let of_field: Vec<&Convention> = catalog.conventions.values().filter(|convention| convention.field == *field).collect();
+        let of_field: Vec<&Convention> =
+            catalog.conventions.values().filter(|convention| convention.field == *field).collect();
         if let Some(found) = of_field.iter().find(|convention| convention.value == *value) {
             return Ok(*found);
         }
         let (what, known): (String, Vec<&str>) = if of_field.is_empty() {
-            (format!("convention `{field}`"), catalog.conventions.values().map(|convention| convention.field.as_str()).collect())
+            (
+                format!("convention `{field}`"),
+                catalog.conventions.values().map(|convention| convention.field.as_str()).collect(),
+            )
         } else {
-            (format!("convention `{field}={value}`"), of_field.iter().map(|convention| convention.value.as_str()).collect())
+            (
+                format!("convention `{field}={value}`"),
+                of_field.iter().map(|convention| convention.value.as_str()).collect(),
+            )
         };
         let wrong = if of_field.is_empty() { field } else { value };
-        let hint = nearest(wrong, known.iter().copied()).map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint = nearest(wrong, known.iter().copied())
+            .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
         Err(Failure::Spec(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}"))))
     };
     chosen.iter().filter(|(field, value)| !is_standard(field, value)).map(find).collect()
@@ -80,7 +94,10 @@ pub(super) fn conventions<'a>(target: &NamedTarget, flags: &[String], catalog: &
 
 /// Declaring the standard is allowed and changes nothing.
 fn is_standard(field: &str, value: &str) -> bool {
-    matches!((field, value), ("causal", "lower-right") | ("empty-row", "zero") | ("mask", "true-attends") | ("head-map", "grouped"))
+    matches!(
+        (field, value),
+        ("causal", "lower-right") | ("empty-row", "zero") | ("mask", "true-attends") | ("head-map", "grouped")
+    )
 }
 
 /// Contracts by format: the loosest of each, unless declared.
@@ -110,7 +127,8 @@ pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
         .iter()
         .map(|name| {
             Dtype::from_name(name).ok_or_else(|| {
-                let hint = nearest(name, known).map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+                let hint = nearest(name, known)
+                    .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
                 Failure::Usage(format!("--dtype {name}: expected a known format\nhint: {hint}"))
             })
         })
@@ -122,9 +140,13 @@ pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Failure> {
     if !Path::new(name).extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
         return Ok(None);
     }
-    let size = std::fs::metadata(name).map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?.len();
+    let size = std::fs::metadata(name)
+        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?
+        .len();
     if size > 1 << 20 {
         return Err(Failure::Usage(format!("file at {name}: expected at most 1 MiB, got {size} bytes")));
     }
-    std::fs::read_to_string(name).map(Some).map_err(|error| Failure::Usage(format!("file at {name}: expected a readable text, got: {error}")))
+    std::fs::read_to_string(name)
+        .map(Some)
+        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable text, got: {error}")))
 }

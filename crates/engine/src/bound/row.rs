@@ -42,11 +42,8 @@ impl RowTerms {
         }
         let over_queries = matches!(head.normalization, Normalization::OverQueries);
         let kept = if over_queries { row.visible } else { row.visible - row.dropped };
-        let rescalings = if over_queries {
-            formats.rescalings(head.n_q, head.n_q)
-        } else {
-            formats.rescalings(head.n_k, kept)
-        };
+        let rescalings =
+            if over_queries { formats.rescalings(head.n_q, head.n_q) } else { formats.rescalings(head.n_k, kept) };
         let logit_error = logit_error(head, row, formats);
         let logits_are_exact = logit_error == 0.0 && row.logit_max == 0.0;
         // Without division the error of the maximum counts as well.

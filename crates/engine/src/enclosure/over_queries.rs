@@ -39,7 +39,11 @@ pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
     let gamma_product = gamma(times_depth(n_k), U);
     for i in 0..n_q {
         let visible = sight.count(i);
-        enclosure.rows.push(if visible == 0 { RowStats::empty() } else { RowStats { visible, ..summary.stats.clone() } });
+        enclosure.rows.push(if visible == 0 {
+            RowStats::empty()
+        } else {
+            RowStats { visible, ..summary.stats.clone() }
+        });
         for c in 0..d_v {
             let index = i * d_v + c;
             enclosure.value_abs_sum[index] = values.columns(i).abs_sum[c];

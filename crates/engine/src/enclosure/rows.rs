@@ -100,9 +100,13 @@ pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
                             Normalization::OverKeys => {
                                 let general = element::normalized(row, &sums, columns, c);
                                 let exact = enclosure.rows[i].exact.as_ref();
-                                exact.and_then(|exact| exact_radius(exact, c)).map_or(general, |rad| Element { rad, ..general })
+                                exact
+                                    .and_then(|exact| exact_radius(exact, c))
+                                    .map_or(general, |rad| Element { rad, ..general })
                             }
-                            Normalization::None | Normalization::OverQueries => element::unnormalized(row, &sums, columns, c),
+                            Normalization::None | Normalization::OverQueries => {
+                                element::unnormalized(row, &sums, columns, c)
+                            }
                         }
                     }
                 };
@@ -205,5 +209,8 @@ fn weigh(head: &Head<'_>, tables: &Tables<'_>, i: usize, row: &mut [f64]) -> (Ro
     }
     let (sum_depth, product_depth) = (depth, times_depth(limit));
     let has_dropped = dropped > 0;
-    (stats, Row::Weighted(RowWeights { sum: exponentials.sum, tau, sum_depth, product_depth, keys: visible, has_dropped }))
+    (
+        stats,
+        Row::Weighted(RowWeights { sum: exponentials.sum, tau, sum_depth, product_depth, keys: visible, has_dropped }),
+    )
 }

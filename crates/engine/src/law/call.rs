@@ -98,7 +98,8 @@ pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
 pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
     let bounds = expected.hard.iter().zip(&expected.probable);
-    let data = tensor.data.iter().zip(bounds).map(|(mid, (rad, soft))| Ball { mid: *mid, rad: *rad, soft: *soft }).collect();
+    let data =
+        tensor.data.iter().zip(bounds).map(|(mid, (rad, soft))| Ball { mid: *mid, rad: *rad, soft: *soft }).collect();
     BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data }
 }
 

@@ -1,10 +1,11 @@
 //! Evaluation of one law on one case.
 
-use std::collections::BTreeMap;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{
-    Binding, Call, Case, CheckedLaw, Contract, Evidence, Meaning, Observation, Output, Response, Target, Tensor, Verdict,
+    Binding, Call, Case, CheckedLaw, Contract, Evidence, Meaning, Observation, Output, Response, Target, Tensor,
+    Verdict,
 };
+use std::collections::BTreeMap;
 
 use super::call::{CallRecord, check_value, exact_balls, fits, malformed, show_shape, target_balls};
 use super::matrices::BallMatrices;
@@ -74,12 +75,17 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
     let values = std::mem::replace(&mut evaluator.values, Decision::pass());
     let mut outcome = match decision {
         Ok(decision) => {
-            // The relation names the property; a wrong value without a broken relation is reported as such.
-            let (first, second) = if decision.verdict == Verdict::Fail { (decision, values) } else { (values, decision) };
+            // The relation names the property; a wrong value without a broken relation is reported as such. The margin is
+            // that of the values: how far a relation is from being refuted says nothing of the target's accuracy.
+            let margin = values.margin;
+            let (first, second) =
+                if decision.verdict == Verdict::Fail { (decision, values) } else { (values, decision) };
             let joined = first.and(second);
-            Outcome { verdict: joined.verdict, margin: joined.margin, evidence: joined.evidence, calls: Vec::new() }
+            Outcome { verdict: joined.verdict, margin, evidence: joined.evidence, calls: Vec::new() }
         }
-        Err(Stop::Form(evidence)) => Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence), calls: Vec::new() },
+        Err(Stop::Form(evidence)) => {
+            Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
+        }
         Err(Stop::Target(verdict, place, got)) => {
             let expected = "a result".to_owned();
             let evidence = Evidence { place, expected, got, ratio: None, relation: false };
@@ -91,7 +97,8 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
         && let Some(evidence) = evaluator.unrepeatable()
     {
         outcome.verdict = Verdict::Nondet;
-        outcome.evidence = Some(evidence);
+        let relation = outcome.evidence.as_ref().is_some_and(|evidence| evidence.relation);
+        outcome.evidence = Some(Evidence { relation, ..evidence });
     }
     outcome.calls = evaluator.records;
     Ok(outcome)
@@ -104,7 +111,10 @@ pub fn explains(calls: &[CallRecord], meaning: impl Fn(&Call) -> Meaning, contra
 
 fn case_line(case: &Case) -> String {
     let d = case.dims;
-    format!("{} b={} h_q={} h_k={} n_q={} n_k={} d_k={} d_v={}", case.dtype, d.b, d.h_q, d.h_k, d.n_q, d.n_k, d.d_k, d.d_v)
+    format!(
+        "{} b={} h_q={} h_k={} n_q={} n_k={} d_k={} d_v={}",
+        case.dtype, d.b, d.h_q, d.h_k, d.n_q, d.n_k, d.d_k, d.d_v
+    )
 }
 
 pub(super) struct Evaluator<'a> {
@@ -133,7 +143,16 @@ impl<'a> Evaluator<'a> {
             };
             names.insert(name.clone(), value);
         }
-        Self { case, judge, target, names, source: String::new(), records: Vec::new(), expected: Vec::new(), values: Decision::pass() }
+        Self {
+            case,
+            judge,
+            target,
+            names,
+            source: String::new(),
+            records: Vec::new(),
+            expected: Vec::new(),
+            values: Decision::pass(),
+        }
     }
 
     fn law(&mut self, law: &CheckedLaw) -> Result<Decision, Stop> {
@@ -195,7 +214,11 @@ impl<'a> Evaluator<'a> {
                 },
             };
             let differs = |x: &Tensor, y: &Tensor| {
-                x.shape == y.shape && x.data.iter().zip(&y.data).any(|(x, y)| x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()))
+                x.shape == y.shape
+                    && x.data
+                        .iter()
+                        .zip(&y.data)
+                        .any(|(x, y)| x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()))
             };
             if let Some(again) = again
                 && differs(&record.output.output, &again.output)
@@ -278,8 +301,10 @@ impl<'a> Evaluator<'a> {
         if got == expected {
             return Decision::pass();
         }
-        let show = |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
-        let evidence = Evidence { place: place.to_owned(), expected: show(expected), got: show(got), ratio: None, relation: true };
+        let show =
+            |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
+        let evidence =
+            Evidence { place: place.to_owned(), expected: show(expected), got: show(got), ratio: None, relation: true };
         Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
     }
 
@@ -303,10 +328,12 @@ impl<'a> Evaluator<'a> {
             ExprKind::Name(name) => self.name(name),
             ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
                 Value::Integer(n) => Ok(Value::Integer(-n)),
-                Value::Number(x) => Ok(Value::Number(x.neg())),
-                other => Ok(Value::Matrices(self.matrices(&other)?.each(Ball::neg))),
+                Value::Number(x) => Ok(Value::Number(-x)),
+                other => Ok(Value::Matrices(self.matrices(&other)?.each(std::ops::Neg::neg))),
             },
-            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => Err(Stop::Law("expression: not a value".to_owned())),
+            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => {
+                Err(Stop::Law("expression: not a value".to_owned()))
+            }
             ExprKind::Transpose(x) => match self.value(x)? {
                 Value::Absent => Ok(Value::Absent),
                 other => Ok(Value::Matrices(self.matrices(&other)?.transpose())),
@@ -346,7 +373,8 @@ impl<'a> Evaluator<'a> {
     pub(super) fn blank_call(&self) -> Call {
         let d = self.case.dims;
         let dtype = self.case.dtype;
-        let zeros = |shape: [usize; 4]| Tensor { dtype, shape: shape.to_vec(), data: vec![0.0; shape.iter().product()] };
+        let zeros =
+            |shape: [usize; 4]| Tensor { dtype, shape: shape.to_vec(), data: vec![0.0; shape.iter().product()] };
         let options = &self.case.options;
         Call {
             query: zeros([d.b, d.h_q, d.n_q, d.d_k]),
@@ -369,7 +397,8 @@ impl<'a> Evaluator<'a> {
             qkvet_spec::EmptyRow::Nan => f64::NAN,
             qkvet_spec::EmptyRow::Mean => 1.0,
         };
-        let entry = |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });
+        let entry =
+            |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });
         let data = (0..d.b * d.h_q * d.n_q).map(entry).collect();
         BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: 1, data }
     }
@@ -392,10 +421,10 @@ impl<'a> Evaluator<'a> {
                 }
                 return Ok(Value::Matrices(x.matmul(&y)));
             }
-            BinaryOp::Add => Ball::add,
-            BinaryOp::Sub => Ball::sub,
-            BinaryOp::Mul => Ball::mul,
-            BinaryOp::Div => Ball::div,
+            BinaryOp::Add => |x, y| x + y,
+            BinaryOp::Sub => |x, y| x - y,
+            BinaryOp::Mul => |x, y| x * y,
+            BinaryOp::Div => |x, y| x / y,
             other => return Err(Stop::Law(format!("`{}`: not a value", other.symbol()))),
         };
         if scalar(&x) && scalar(&y) {
@@ -471,7 +500,9 @@ impl<'a> Evaluator<'a> {
         if (x.rows, x.cols) == (y.rows, y.cols) {
             return Ok((x, y));
         }
-        let spread = |m: &BallMatrices, rows: usize, cols: usize| m.map(rows, cols, |one, out| out.extend(std::iter::repeat_n(one[0], rows * cols)));
+        let spread = |m: &BallMatrices, rows: usize, cols: usize| {
+            m.map(rows, cols, |one, out| out.extend(std::iter::repeat_n(one[0], rows * cols)))
+        };
         match ((x.rows, x.cols), (y.rows, y.cols)) {
             ((1, 1), (rows, cols)) => Ok((spread(&x, rows, cols), y)),
             ((rows, cols), (1, 1)) => {
@@ -498,7 +529,9 @@ impl<'a> Evaluator<'a> {
             }
         }
         match (x.batch, y.batch) {
-            (Some(left), Some(right)) if left != right => Err(Stop::Law(format!("batch: expected {left}, got {right}"))),
+            (Some(left), Some(right)) if left != right => {
+                Err(Stop::Law(format!("batch: expected {left}, got {right}")))
+            }
             _ => Ok((x, y)),
         }
     }
@@ -520,7 +553,13 @@ impl<'a> Evaluator<'a> {
         let output: Output = match self.target.call(&call) {
             Response::Output(output) => *output,
             Response::Malformed(got) => {
-                let evidence = Evidence { place: label, expected: "a tensor of floating-point numbers".to_owned(), got, ratio: None, relation: false };
+                let evidence = Evidence {
+                    place: label,
+                    expected: "a tensor of floating-point numbers".to_owned(),
+                    got,
+                    ratio: None,
+                    relation: false,
+                };
                 return Err(Stop::Form(evidence));
             }
             Response::Unsupported(reason) => return Err(Stop::Target(Verdict::Unsupported, label, reason)),

@@ -29,7 +29,13 @@ impl Evaluator<'_> {
     }
 
     /// Applies a function; argument counts and types were checked with the law.
-    pub(super) fn apply(&mut self, function: &str, args: &[Expr], named: &[(String, Expr)], whole: &Expr) -> Result<Value, Stop> {
+    pub(super) fn apply(
+        &mut self,
+        function: &str,
+        args: &[Expr],
+        named: &[(String, Expr)],
+        whole: &Expr,
+    ) -> Result<Value, Stop> {
         let m = match function {
             "attention" | "exact" | "weights" => return self.attention(function, args, named, whole),
             "shape" => {
@@ -47,12 +53,14 @@ impl Evaluator<'_> {
             }
             "spread" => {
                 let m = self.matrix(&args[0])?;
-                let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), Ball::sub);
+                let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), |x, y| x - y);
                 return Ok(Value::Number(ranges.data.into_iter().reduce(Ball::max).unwrap_or(Ball::exact(0.0))));
             }
             "norm_max" => {
                 let m = self.matrix(&args[0])?;
-                return Ok(Value::Number(m.data.into_iter().map(Ball::abs).reduce(Ball::max).unwrap_or(Ball::exact(0.0))));
+                return Ok(Value::Number(
+                    m.data.into_iter().map(Ball::abs).reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
+                ));
             }
             "ones" | "zeros" => {
                 let fill = if function == "ones" { 1.0 } else { 0.0 };
@@ -74,7 +82,9 @@ impl Evaluator<'_> {
                         let value = self.value(&args[2])?;
                         let factor = self.number(&value)?;
                         m.map(m.rows, m.cols, |one, out| {
-                            out.extend(one.iter().enumerate().map(|(at, x)| if at / m.cols == i { x.mul(factor) } else { *x }));
+                            out.extend(
+                                one.iter().enumerate().map(|(at, x)| if at / m.cols == i { *x * factor } else { *x }),
+                            );
                         })
                     }
                 }
@@ -127,7 +137,7 @@ impl Evaluator<'_> {
                 let fold = match function {
                     "min" => Ball::min,
                     "max" => Ball::max,
-                    _ => Ball::add,
+                    _ => |x, y| x + y,
                 };
                 match named {
                     [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => m.over_rows(fold),
@@ -137,7 +147,11 @@ impl Evaluator<'_> {
             "hcat" | "vcat" => {
                 let (x, y) = (self.matrix(&args[0])?, self.matrix(&args[1])?);
                 let (x, y) = self.align_leads(x, y)?;
-                if function == "vcat" { concat_rows(&x, &y) } else { concat_rows(&x.transpose(), &y.transpose()).transpose() }
+                if function == "vcat" {
+                    concat_rows(&x, &y)
+                } else {
+                    concat_rows(&x.transpose(), &y.transpose()).transpose()
+                }
             }
             other => return Err(Stop::Law(format!("function `{other}`: not evaluated"))),
         };
@@ -179,7 +193,13 @@ impl Evaluator<'_> {
         BallMatrices { batch: Some(d.b), heads: Some(d.h_k), rows: d.n_k, cols: 1, data }
     }
 
-    fn attention(&mut self, function: &str, args: &[Expr], named: &[(String, Expr)], whole: &Expr) -> Result<Value, Stop> {
+    fn attention(
+        &mut self,
+        function: &str,
+        args: &[Expr],
+        named: &[(String, Expr)],
+        whole: &Expr,
+    ) -> Result<Value, Stop> {
         let label = self.text(whole);
         let query = self.matrix(&args[0])?;
         let key = self.matrix(&args[1])?;
@@ -245,16 +265,23 @@ impl Evaluator<'_> {
     fn fit_options(&self, call: &Call) -> Result<(), Stop> {
         let d = call.dims();
         let full = [d.b, d.h_q, d.n_q, d.n_k];
-        let fits = |shape: &[usize]| shape.len() <= 4 && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full);
+        let fits = |shape: &[usize]| {
+            shape.len() <= 4 && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full)
+        };
         let mask = call.mask.as_ref().is_none_or(|mask| fits(&mask.shape));
         let bias = call.bias.as_ref().is_none_or(|bias| fits(&bias.shape));
-        if mask && bias { Ok(()) } else { Err(Stop::Law(format!("mask or bias: expected a shape that broadcasts to {full:?}"))) }
+        if mask && bias {
+            Ok(())
+        } else {
+            Err(Stop::Law(format!("mask or bias: expected a shape that broadcasts to {full:?}")))
+        }
     }
 }
 
 fn stack_heads(parts: &[BallMatrices]) -> BallMatrices {
     let first = &parts[0];
-    let data = (0..first.batch.unwrap_or(1)).flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec())).collect();
+    let data =
+        (0..first.batch.unwrap_or(1)).flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec())).collect();
     BallMatrices { batch: first.batch, heads: Some(parts.len()), rows: first.rows, cols: first.cols, data }
 }
 
@@ -266,9 +293,9 @@ fn mean_heads(m: &BallMatrices) -> BallMatrices {
     for b in 0..m.batch.unwrap_or(1) {
         let mut sum = m.at(b, 0).to_vec();
         for h in 1..heads {
-            sum.iter_mut().zip(m.at(b, h)).for_each(|(sum, x)| *sum = sum.add(*x));
+            sum.iter_mut().zip(m.at(b, h)).for_each(|(sum, x)| *sum = *sum + *x);
         }
-        data.extend(sum.into_iter().map(|sum| sum.div(count)));
+        data.extend(sum.into_iter().map(|sum| sum / count));
     }
     BallMatrices { batch: m.batch, heads: None, rows: m.rows, cols: m.cols, data }
 }

@@ -23,7 +23,13 @@ impl BallMatrices {
 
     /// The exact numbers of a binding.
     pub(super) fn exact(m: &Matrices) -> Self {
-        Self { batch: m.batch, heads: m.heads, rows: m.rows, cols: m.cols, data: m.data.iter().map(|x| Ball::exact(*x)).collect() }
+        Self {
+            batch: m.batch,
+            heads: m.heads,
+            rows: m.rows,
+            cols: m.cols,
+            data: m.data.iter().map(|x| Ball::exact(*x)).collect(),
+        }
     }
 
     /// Number of matrices along batch and heads.
@@ -60,7 +66,9 @@ impl BallMatrices {
     /// The rows of the given numbers.
     pub(super) fn select(&self, rows: &[usize]) -> Self {
         let cols = self.cols;
-        self.map(rows.len(), cols, |m, out| rows.iter().for_each(|i| out.extend_from_slice(&m[i * cols..(i + 1) * cols])))
+        self.map(rows.len(), cols, |m, out| {
+            rows.iter().for_each(|i| out.extend_from_slice(&m[i * cols..(i + 1) * cols]))
+        })
     }
 
     /// The column of the given number.
@@ -77,7 +85,9 @@ impl BallMatrices {
     pub(super) fn over_rows(&self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
         let cols = self.cols;
         self.map(1, cols, |m, out| {
-            out.extend((0..cols).map(|c| m.iter().skip(c).step_by(cols).copied().reduce(&f).unwrap_or(Ball::exact(0.0))));
+            out.extend(
+                (0..cols).map(|c| m.iter().skip(c).step_by(cols).copied().reduce(&f).unwrap_or(Ball::exact(0.0))),
+            );
         })
     }
 
@@ -85,7 +95,11 @@ impl BallMatrices {
     pub(super) fn over_cols(&self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
         self.map(self.rows, 1, |m, out| {
             let fold = |row: &[Ball]| row.iter().copied().reduce(&f).unwrap_or(Ball::exact(0.0));
-            if self.cols == 0 { out.extend((0..self.rows).map(|_| Ball::exact(0.0))) } else { out.extend(m.chunks_exact(self.cols).map(fold)) }
+            if self.cols == 0 {
+                out.extend((0..self.rows).map(|_| Ball::exact(0.0)))
+            } else {
+                out.extend(m.chunks_exact(self.cols).map(fold))
+            }
         })
     }
 
@@ -118,7 +132,7 @@ impl BallMatrices {
                             continue;
                         }
                         let row = &y[t * cols..(t + 1) * cols];
-                        data[start..].iter_mut().zip(row).for_each(|(sum, v)| *sum = sum.add(factor.mul(*v)));
+                        data[start..].iter_mut().zip(row).for_each(|(sum, v)| *sum = *sum + *factor * *v);
                     }
                 }
             }

@@ -36,7 +36,11 @@ impl Decision {
 
 /// A number and its radius as text, the radius rounded up to two digits.
 pub(super) fn show(ball: Ball) -> String {
-    if ball.rad == 0.0 || ball.mid.is_nan() { show_number(ball.mid) } else { format!("{} ± {}", show_number(ball.mid), show_radius(ball.rad)) }
+    if ball.rad == 0.0 || ball.mid.is_nan() {
+        show_number(ball.mid)
+    } else {
+        format!("{} ± {}", show_number(ball.mid), show_radius(ball.rad))
+    }
 }
 
 /// Shortest text that reads back as the same number.
@@ -64,8 +68,8 @@ struct Gap {
 
 impl Gap {
     fn new(x: Ball, y: Ball) -> Self {
-        let difference = x.sub(y);
-        let bound = x.add(Ball { mid: 0.0, ..y });
+        let difference = x - y;
+        let bound = x + Ball { mid: 0.0, ..y };
         Self { distance: difference.mid.abs() * (1.0 - f64::EPSILON), hard: bound.rad, soft: bound.soft }
     }
 }
@@ -73,8 +77,8 @@ impl Gap {
 /// Decides one entry from its excess: `distance` beyond which radius?
 fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
     let margin = if hard > 0.0 && hard.is_finite() { distance / hard } else { 0.0 };
-    // Written so that a NaN distance fails.
-    if !(distance <= hard) {
+    // A NaN distance fails: nothing that is not a number lies within a bound.
+    if distance.is_nan() || distance > hard {
         (Verdict::Fail, if hard > 0.0 { distance / hard } else { f64::INFINITY })
     } else if hard.is_infinite() {
         (Verdict::Inconclusive, 0.0)
@@ -104,7 +108,11 @@ fn at_most(x: Ball, y: Ball) -> (Verdict, f64) {
         return (Verdict::Pass, 0.0);
     }
     let gap = Gap::new(x, y);
-    if x.mid <= y.mid { if gap.hard.is_infinite() { (Verdict::Inconclusive, 0.0) } else { (Verdict::Pass, 0.0) } } else { grade(gap.distance, gap.hard, gap.soft) }
+    if x.mid <= y.mid {
+        if gap.hard.is_infinite() { (Verdict::Inconclusive, 0.0) } else { (Verdict::Pass, 0.0) }
+    } else {
+        grade(gap.distance, gap.hard, gap.soft)
+    }
 }
 
 /// Bit equality with ±0 equal and NaN equal to NaN.
@@ -153,7 +161,8 @@ pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatric
             };
             let got = if relation == Relation::SameBits { show_number(x.mid) } else { show(*x) };
             let ratio = margin.is_finite().then_some(margin);
-            let one = Decision { verdict, margin, evidence: Some(Evidence { place, expected, got, ratio, relation: true }) };
+            let one =
+                Decision { verdict, margin, evidence: Some(Evidence { place, expected, got, ratio, relation: true }) };
             let keep_margin = decision.margin;
             decision = if decision.verdict == verdict { one } else { decision.and(one) };
             decision.margin = decision.margin.max(keep_margin);

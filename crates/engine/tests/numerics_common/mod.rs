@@ -1,6 +1,7 @@
 //! Random problems of one head and their exact outputs at 240 bits, independent of the engine's own arithmetic.
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
@@ -152,7 +153,8 @@ impl Problem {
             } else {
                 (0..self.n_k).map(|j| index(line, j)).collect()
             };
-            let Some(top) = cells.iter().filter_map(|cell| logits[*cell].clone()).reduce(|a, b| if a > b { a } else { b })
+            let Some(top) =
+                cells.iter().filter_map(|cell| logits[*cell].clone()).reduce(|a, b| if a > b { a } else { b })
             else {
                 continue;
             };
@@ -184,7 +186,7 @@ impl Problem {
                     }
                     (true, ..) => Some(big(0.0)),
                     (false, _, Normalization::OverQueries) => Some(sum(
-                        &mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? / column_sums[j].clone() * value(j))),
+                        &mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? / column_sums[j].clone() * value(j)))
                     )),
                     (false, _, normalization) => {
                         let total = sum(&mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? * value(j))));

@@ -129,8 +129,7 @@ impl Machine<'_> {
         let top = scores.iter().fold(f64::NEG_INFINITY, |max, z| max.max(*z));
         let exponentials: Vec<f64> = scores.iter().map(|z| self.weight(*z, top)).collect();
         let total = exponentials.iter().fold(0.0, |sum, e| self.a(sum + e));
-        let weights: Vec<f64> =
-            exponentials.iter().map(|e| round(self.a(e / total), self.contract.weights)).collect();
+        let weights: Vec<f64> = exponentials.iter().map(|e| round(self.a(e / total), self.contract.weights)).collect();
         let column = |c: usize| weights.iter().enumerate().map(move |(j, w)| (*w, problem.value[j * problem.d_v + c]));
         (0..problem.d_v).map(|c| round(self.dot(column(c)), self.contract.dtype)).collect()
     }

@@ -95,7 +95,12 @@ fn check_rows(shape: &[usize], lengths: impl ExactSizeIterator<Item = usize>, pl
     }
     for (at, length) in lengths.enumerate() {
         if length != *cols {
-            return Err(GenError::new("elements", format!("row {at} of {place}"), cols.to_string(), length.to_string()));
+            return Err(GenError::new(
+                "elements",
+                format!("row {at} of {place}"),
+                cols.to_string(),
+                length.to_string(),
+            ));
         }
     }
     Ok(())

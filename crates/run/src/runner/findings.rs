@@ -13,6 +13,8 @@ use super::{RunConfig, RunError, evidence};
 const SHRINK_BUDGET: usize = 160;
 /// The same where each failing call costs a restart.
 const SHRINK_BUDGET_CRASH: usize = 12;
+/// Cases tried in search of one that a single convention explains.
+const MOST_TRIED: usize = 20;
 /// Findings beyond this are counted, not shrunk.
 const MOST_SHRUNK: usize = 10;
 
@@ -43,7 +45,10 @@ pub(super) fn conventions(
         let group = Group {
             verdict: Verdict::Fail,
             title: format!("undeclared convention: {}", lower_first(&convention.title)),
-            cause: Some(format!("the standard here is {}; every other case was judged under the convention", convention.standard)),
+            cause: Some(format!(
+                "the standard here is {}; every other case was judged under the convention",
+                convention.standard
+            )),
             hint: Some(format!("declare it with --convention {}={}, or fix it", convention.field, convention.value)),
             members,
         };
@@ -120,7 +125,13 @@ fn wrong(config: &RunConfig<'_>, meaning: &Meaning, plans: &[CasePlan], done: &[
         .into_iter()
         .map(|(law, members)| {
             let title = config.catalog.laws.get(law).map_or_else(|| law.to_owned(), |law| law.law.title.clone());
-            Group { verdict: Verdict::Fail, title: format!("{law}: {}", lower_first(&title)), cause: None, hint: None, members }
+            Group {
+                verdict: Verdict::Fail,
+                title: format!("{law}: {}", lower_first(&title)),
+                cause: None,
+                hint: None,
+                members,
+            }
         })
         .collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
@@ -135,7 +146,14 @@ fn broken(verdict: Verdict, done: &[Done]) -> Vec<Group> {
         let title = match verdict {
             Verdict::Nondet => "the same call gave different results".to_owned(),
             // Without numbers, so that one message with changing extents is one finding.
-            _ => said.lines().next().unwrap_or_default().split("; stderr").next().unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "#"),
+            _ => said
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .split("; stderr")
+                .next()
+                .unwrap_or_default()
+                .replace(|c: char| c.is_ascii_digit(), "#"),
         };
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.members.push(at),
@@ -154,10 +172,14 @@ fn size(plan: &CasePlan) -> usize {
     d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v)) + plan.law_dims.iter().sum::<usize>()
 }
 
-/// The member that is shown: the relation refuted if possible, then the smallest.
-fn representative(plans: &[CasePlan], done: &[Done], members: &[usize]) -> Option<usize> {
+/// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the smallest.
+fn representative(config: &RunConfig<'_>, plans: &[CasePlan], done: &[Done], members: &[usize]) -> Option<usize> {
     let relation = |at: usize| done[at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
-    members.iter().copied().min_by_key(|at| (!relation(*at), size(&plans[*at]), *at))
+    let variables = |at: usize| {
+        let law = config.laws.iter().find(|law| law.law.law == plans[at].law);
+        law.map_or(usize::MAX, |law| law.given.len() + law.lets.len())
+    };
+    members.iter().copied().min_by_key(|at| (!relation(*at), variables(*at), size(&plans[*at]), *at))
 }
 
 #[expect(clippy::too_many_arguments, reason = "the state of the run and what to show of it")]
@@ -174,17 +196,17 @@ fn finding(
     // A convention is shown by a case that it alone explains.
     let mut members = group.members.clone();
     if let Some(other) = unless {
-        let mut alone = Vec::new();
-        for at in &members {
-            if alone.len() < 3 && pass.try_plan(&plans[*at], other)?.verdict != Verdict::Fail {
-                alone.push(*at);
+        let mut left = members.clone();
+        for _ in 0..MOST_TRIED {
+            let Some(at) = representative(config, plans, done, &left) else { break };
+            if pass.try_plan(&plans[at], other)?.verdict != Verdict::Fail {
+                members = vec![at];
+                break;
             }
-        }
-        if !alone.is_empty() {
-            members = alone;
+            left.retain(|other| *other != at);
         }
     }
-    let Some(start) = representative(plans, done, &members) else { return Ok(None) };
+    let Some(start) = representative(config, plans, done, &members) else { return Ok(None) };
     let relation = done[start].evidence.as_ref().is_some_and(|evidence| evidence.relation);
     let law = law_of(config, &plans[start])?;
     let budget = match group.verdict {
@@ -194,7 +216,10 @@ fn finding(
     };
     let mut failure = None;
     let mut still_fails = |plan: &CasePlan, _: &qkvet_spec::Case| {
-        let same = |done: &Done| done.verdict == group.verdict && (!relation || done.evidence.as_ref().is_some_and(|evidence| evidence.relation));
+        let same = |done: &Done| {
+            done.verdict == group.verdict
+                && (!relation || done.evidence.as_ref().is_some_and(|evidence| evidence.relation))
+        };
         match pass.try_plan(plan, meaning) {
             Ok(result) if same(&result) => match unless {
                 Some(other) => pass.try_plan(plan, other).is_ok_and(|result| result.verdict != Verdict::Fail),
@@ -213,7 +238,8 @@ fn finding(
     }
     let shown = if budget == 0 { done[start].clone() } else { pass.try_plan(&plan, meaning)? };
     // A target that changed its mind is shown by the case as it was first seen.
-    let (plan, shown) = if shown.evidence.is_some() { (plan, shown) } else { (plans[start].clone(), done[start].clone()) };
+    let (plan, shown) =
+        if shown.evidence.is_some() { (plan, shown) } else { (plans[start].clone(), done[start].clone()) };
     let case = case_of(config, &plan)?;
     let id = case_id(&case);
     if let Some(store) = pass.store() {
@@ -223,8 +249,13 @@ fn finding(
 }
 
 /// A finding beyond the limit: counted, with the case as it was.
-fn unshrunk(config: &RunConfig<'_>, plans: &[CasePlan], done: &[Done], group: &Group) -> Result<Option<Finding>, RunError> {
-    let Some(at) = representative(plans, done, &group.members) else { return Ok(None) };
+fn unshrunk(
+    config: &RunConfig<'_>,
+    plans: &[CasePlan],
+    done: &[Done],
+    group: &Group,
+) -> Result<Option<Finding>, RunError> {
+    let Some(at) = representative(config, plans, done, &group.members) else { return Ok(None) };
     let case = case_of(config, &plans[at])?;
     Ok(describe(config, plans, done, group, FindingKind::Verdict, &plans[at], &done[at], &case))
 }
@@ -255,7 +286,11 @@ fn describe(
         laws,
         cases: group.members.len(),
         of: done.iter().filter(|done| done.verdict.is_checked()).count(),
-        witness: Witness { case: id.clone(), call: describe_call(case), inputs: describe_inputs(case) },
+        witness: Witness {
+            case: id.clone(),
+            call: describe_call(case),
+            inputs: law_of(config, plan).map(|law| describe_inputs(law, case)).unwrap_or_default(),
+        },
         evidence: shown.evidence.clone()?,
         cause: group.cause.clone(),
         hint: group.hint.clone(),

@@ -13,12 +13,14 @@ use std::sync::atomic::AtomicBool;
 use qkvet_diagnose::{applied, conventions_that_explain};
 use qkvet_engine::law::CallRecord;
 use qkvet_gen::{CasePlan, plans};
-use qkvet_spec::{Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Suite, Summary, Verdict};
+use qkvet_spec::{
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Suite, Summary, Verdict,
+};
 
 use crate::python::StartError;
 use crate::target::NamedTarget;
 use pass::{Done, Pass};
-pub use store::{Stored, StoreError, read_case};
+pub use store::{StoreError, Stored, read_case};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]
@@ -99,7 +101,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
     let mut explained = Vec::new();
     if !found.is_empty() {
-        let names: Vec<String> = found.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect();
+        let names: Vec<String> =
+            found.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect();
         events(Event::Notice(format!("judging again under {}", names.join(", "))));
         let under = applied(&declared, &found);
         let again = pass.judge(&plans, &under, &mut |_, _| {})?;
@@ -111,7 +114,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     }
     let mut findings = explained;
     findings.extend(findings::verdicts(config, &mut pass, &plans, &meaning, &done)?);
-    let summary = summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
+    let summary =
+        summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
 }
@@ -123,17 +127,30 @@ fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> R
         environment: environment.to_vec(),
         suite: config.suite.suite.clone(),
         seed: config.seed,
-        conventions: config.conventions.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect(),
-        contracts: config.contracts.iter().map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone())).collect(),
+        conventions: config
+            .conventions
+            .iter()
+            .map(|convention| format!("{}={}", convention.field, convention.value))
+            .collect(),
+        contracts: config
+            .contracts
+            .iter()
+            .map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone()))
+            .collect(),
         cases: plans.len(),
     }
 }
 
 /// Recorded calls of failing cases, spread over the run, each with its contract.
 fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done]) -> Vec<(&'a [CallRecord], &'a Contract)> {
-    let failing: Vec<&Done> = done.iter().filter(|done| done.verdict == Verdict::Fail && !done.calls.is_empty()).collect();
+    let failing: Vec<&Done> =
+        done.iter().filter(|done| done.verdict == Verdict::Fail && !done.calls.is_empty()).collect();
     let step = failing.len().div_ceil(EVIDENCE_LIMIT).max(1);
-    failing.iter().step_by(step).filter_map(|done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?))).collect()
+    failing
+        .iter()
+        .step_by(step)
+        .filter_map(|done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?)))
+        .collect()
 }
 
 fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
@@ -148,6 +165,9 @@ fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> 
 /// Under the conventions fewer cases fail, and none fails that did not.
 fn consistent(before: &[Done], after: &[Done]) -> bool {
     let fails = |done: &[Done]| done.iter().filter(|done| done.verdict == Verdict::Fail).count();
-    let broken = before.iter().zip(after).any(|(before, after)| before.verdict != Verdict::Fail && after.verdict == Verdict::Fail);
+    let broken = before
+        .iter()
+        .zip(after)
+        .any(|(before, after)| before.verdict != Verdict::Fail && after.verdict == Verdict::Fail);
     !broken && fails(after) < fails(before)
 }

@@ -102,7 +102,9 @@ impl<'a> Pass<'a> {
                                 Verdict::Crash if crashes.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_CRASHES => {
                                     stop(&format!("the target crashed {MOST_CRASHES} times"));
                                 }
-                                verdict if verdict.is_finding() && config.fail_fast => stop("the first finding, as asked"),
+                                verdict if verdict.is_finding() && config.fail_fast => {
+                                    stop("the first finding, as asked")
+                                }
                                 _ => {}
                             }
                         }
@@ -157,7 +159,8 @@ pub(super) fn law_of<'a>(config: &RunConfig<'a>, plan: &CasePlan) -> Result<&'a 
 
 /// The case of a plan.
 pub(super) fn case_of(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Case, RunError> {
-    build(law_of(config, plan)?, plan).map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() })
+    build(law_of(config, plan)?, plan)
+        .map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() })
 }
 
 fn skipped(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Done, RunError> {
@@ -187,9 +190,13 @@ fn one(
     if let Some((store, number)) = store {
         store.running(number, &case)?;
     }
-    let contract = config.contracts.get(&plan.dtype).ok_or_else(|| RunError::Law(format!("contract for {}: expected one", plan.dtype)))?;
+    let contract = config
+        .contracts
+        .get(&plan.dtype)
+        .ok_or_else(|| RunError::Law(format!("contract for {}: expected one", plan.dtype)))?;
     let judge = Judge { meaning, contract };
-    let Outcome { verdict, margin, evidence, calls } = evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
+    let Outcome { verdict, margin, evidence, calls } =
+        evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done { id, dtype: plan.dtype, call: qkvet_diagnose::describe_call(&case), verdict, margin, evidence, calls })
 }

@@ -57,11 +57,18 @@ impl Store {
         let store = Self {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
-            conventions: config.conventions.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect(),
+            conventions: config
+                .conventions
+                .iter()
+                .map(|convention| format!("{}={}", convention.field, convention.value))
+                .collect(),
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
         };
         let cases = folder.join("cases");
-        std::fs::create_dir_all(&cases).map_err(|error| StoreError { path: cases, message: format!("expected a folder to write to, got: {error}") })?;
+        std::fs::create_dir_all(&cases).map_err(|error| StoreError {
+            path: cases,
+            message: format!("expected a folder to write to, got: {error}"),
+        })?;
         write(&folder.join(".gitignore"), "*\n")?;
         Ok(store)
     }
@@ -77,7 +84,8 @@ impl Store {
     }
 
     fn write(&self, path: &Path, case: &Case) -> Result<(), StoreError> {
-        let contract = self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
+        let contract =
+            self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
         let fail = |error: serde_json::Error| StoreError { path: path.to_owned(), message: error.to_string() };
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
         let stored = Stored { target: self.target.clone(), conventions: self.conventions.clone(), contract, case: raw };
@@ -87,7 +95,8 @@ impl Store {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), StoreError> {
-    std::fs::write(path, text).map_err(|error| StoreError { path: path.to_owned(), message: format!("expected to be written, got: {error}") })
+    std::fs::write(path, text)
+        .map_err(|error| StoreError { path: path.to_owned(), message: format!("expected to be written, got: {error}") })
 }
 
 /// Reads a stored case: an id under `folder`, or a file.
@@ -99,7 +108,10 @@ pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
     let path = if by_id.is_file() { by_id } else { PathBuf::from(name) };
     let text = std::fs::read_to_string(&path).map_err(|error| StoreError {
         path: path.clone(),
-        message: format!("expected a stored case, got: {error}\nhint: ids are those that `qkvet check` printed in this folder"),
+        message: format!(
+            "expected a stored case, got: {error}\nhint: ids are those that `qkvet check` printed in this folder"
+        ),
     })?;
-    serde_json::from_str(&text).map_err(|error| StoreError { path, message: format!("expected a stored case, got: {error}") })
+    serde_json::from_str(&text)
+        .map_err(|error| StoreError { path, message: format!("expected a stored case, got: {error}") })
 }

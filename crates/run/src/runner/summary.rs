@@ -57,7 +57,9 @@ fn cover(coverage: &mut Coverage, done: &Done, plan: &CasePlan) {
         *coverage.options.entry(option.to_string()).or_default() += 1;
     }
     let d = plan.dims;
-    for (name, n) in [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)] {
+    for (name, n) in
+        [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)]
+    {
         let range = coverage.sizes.entry(name.to_owned()).or_insert((n, n));
         *range = (range.0.min(n), range.1.max(n));
     }

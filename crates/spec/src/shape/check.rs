@@ -20,6 +20,15 @@ pub struct CheckedLaw {
     pub expect: Option<Expr>,
 }
 
+impl CheckedLaw {
+    /// Whether any formula of the law speaks of `name`; an observed call speaks of `Q`, `K` and `V`.
+    pub fn mentions(&self, name: &str) -> bool {
+        let observed = self.expect.is_none() && matches!(name, "Q" | "K" | "V");
+        // `weights(Q, K)` is a call with the case's values.
+        observed || self.lets.iter().map(|(_, expr)| expr).chain(&self.expect).any(|expr| expr.mentions(name))
+    }
+}
+
 /// An error in one formula of a law.
 #[derive(Clone, Debug)]
 pub struct LawError {
@@ -35,11 +44,20 @@ pub struct LawError {
 ///
 /// # Errors
 /// The first formula that does not fit.
-pub fn check_law(law: Law) -> Result<CheckedLaw, LawError> {
+pub fn check_law(law: Law) -> Result<CheckedLaw, Box<LawError>> {
+    checked(law).map_err(Box::new)
+}
+
+#[expect(clippy::result_large_err, reason = "boxed once, above")]
+fn checked(law: Law) -> Result<CheckedLaw, LawError> {
     let mut scope = Scope::new();
     let mut given = Vec::new();
     for (name, formula) in &law.given {
-        let place = |error, formula: Option<&Formula>| LawError { place: format!("given.{name}"), formula: formula.cloned(), error };
+        let place = |error, formula: Option<&Formula>| LawError {
+            place: format!("given.{name}"),
+            formula: formula.cloned(),
+            error,
+        };
         let names = parse(name).map_err(|error| place(error, None))?;
         let domain = formula.parse().map_err(|error| place(error, Some(formula)))?;
         given.push(declare(&mut scope, &names, &domain).map_err(|error| place(error, Some(formula)))?);
@@ -61,14 +79,18 @@ pub fn check_law(law: Law) -> Result<CheckedLaw, LawError> {
             let expr = formula.parse().map_err(place)?;
             let ty = type_of(&scope, &expr).map_err(place)?;
             if ty != Type::Truth {
-                let error = ExprError::new(expr.span.clone(), format!("statement: expected a relation such as `==`, got {}", ty.describe()));
+                let error = ExprError::new(
+                    expr.span.clone(),
+                    format!("statement: expected a relation such as `==`, got {}", ty.describe()),
+                );
                 return Err(place(error));
             }
             Some(expr)
         }
         (None, Some(_)) => None,
         _ => {
-            let error = ExprError::new(0..0, format!("law `{}`: expected exactly one of `expect` and `observe`", law.law));
+            let error =
+                ExprError::new(0..0, format!("law `{}`: expected exactly one of `expect` and `observe`", law.law));
             return Err(LawError { place: law.law.clone(), formula: None, error });
         }
     };
@@ -87,7 +109,10 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
         ExprKind::Unary(UnaryOp::Neg, x) => match type_of(scope, x)? {
             Type::Integer(dim) => Ok(Type::Integer(Dim::constant(0).minus(&dim))),
             ty @ (Type::Scalar | Type::Matrix { .. }) => Ok(ty),
-            other => Err(ExprError::new(span.clone(), format!("`-`: expected a number or a matrix, got {}", other.describe()))),
+            other => Err(ExprError::new(
+                span.clone(),
+                format!("`-`: expected a number or a matrix, got {}", other.describe()),
+            )),
         },
         ExprKind::Unary(UnaryOp::Not, _) => Err(ExprError::new(span.clone(), "`not`: expected in conditions only")),
         ExprKind::Transpose(x) => match type_of(scope, x)? {
@@ -100,7 +125,9 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
             }
             Ok(Type::Shape(items.len()))
         }
-        ExprKind::Interval(..) => Err(ExprError::new(span.clone(), "`..`: expected in domains only").hint("write `x in between(low, high)`")),
+        ExprKind::Interval(..) => {
+            Err(ExprError::new(span.clone(), "`..`: expected in domains only").hint("write `x in between(low, high)`"))
+        }
         ExprKind::Apply { function, args, named } => apply(scope, function, args, named, span),
         ExprKind::Binary(op, x, y) => binary(scope, *op, x, y, expr),
     }
@@ -111,7 +138,9 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
     if op == BinaryOp::In {
         let value = type_of(scope, x)?;
         return match &y.kind {
-            ExprKind::Apply { function, args, named } if function == "between" && args.len() == 2 && named.is_empty() => {
+            ExprKind::Apply { function, args, named }
+                if function == "between" && args.len() == 2 && named.is_empty() =>
+            {
                 for end in args {
                     elementwise(&value, &type_of(scope, end)?, op, span)?;
                 }
@@ -128,7 +157,9 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
             _ => elementwise(&left, &right, op, span).map(|_| Type::Truth),
         },
         BinaryOp::Add | BinaryOp::Sub => match (&left, &right) {
-            (Type::Integer(m), Type::Integer(n)) => Ok(Type::Integer(if op == BinaryOp::Add { m.clone().plus(n) } else { m.clone().minus(n) })),
+            (Type::Integer(m), Type::Integer(n)) => {
+                Ok(Type::Integer(if op == BinaryOp::Add { m.clone().plus(n) } else { m.clone().minus(n) }))
+            }
             _ => elementwise(&left, &right, op, span),
         },
         BinaryOp::Mul => match (&left, &right) {
@@ -144,7 +175,10 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
             _ => Err(operands(op, &left, &right, span)),
         },
         BinaryOp::MatMul => match (left, right) {
-            (Type::Matrix { batch, heads, rows, cols }, Type::Matrix { batch: batch_y, heads: heads_y, rows: rows_y, cols: cols_y }) => {
+            (
+                Type::Matrix { batch, heads, rows, cols },
+                Type::Matrix { batch: batch_y, heads: heads_y, rows: rows_y, cols: cols_y },
+            ) => {
                 if cols != rows_y {
                     return Err(mismatch("inner extents of `@`", &cols, &rows_y, span));
                 }
@@ -165,7 +199,10 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
 }
 
 fn operands(op: BinaryOp, left: &Type, right: &Type, span: &crate::syntax::Span) -> ExprError {
-    ExprError::new(span.clone(), format!("`{}`: expected operands that fit it, got {} and {}", op.symbol(), left.describe(), right.describe()))
+    ExprError::new(
+        span.clone(),
+        format!("`{}`: expected operands that fit it, got {} and {}", op.symbol(), left.describe(), right.describe()),
+    )
 }
 
 /// Type of an elementwise combination: a number meets any matrix, matrices meet matrices of the same extents.

@@ -76,7 +76,10 @@ impl Dim {
                     _ => x.times(&y),
                 })
             }
-            _ => Err(ExprError::new(expr.span.clone(), "extent: expected a whole number or an expression in b h_q h_k n_q n_k d_k d_v")),
+            _ => Err(ExprError::new(
+                expr.span.clone(),
+                "extent: expected a whole number or an expression in b h_q h_k n_q n_k d_k d_v",
+            )),
         }
     }
 }
@@ -87,7 +90,8 @@ impl fmt::Display for Dim {
             return f.write_str("0");
         }
         // Constants last: `n_k - 1`, not `-1 + n_k`.
-        let terms = self.0.iter().filter(|(term, _)| !term.is_empty()).chain(self.0.iter().filter(|(term, _)| term.is_empty()));
+        let terms =
+            self.0.iter().filter(|(term, _)| !term.is_empty()).chain(self.0.iter().filter(|(term, _)| term.is_empty()));
         for (at, (term, coefficient)) in terms.enumerate() {
             match (at, *coefficient < 0) {
                 (0, true) => f.write_str("-")?,

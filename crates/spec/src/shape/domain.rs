@@ -72,13 +72,17 @@ const KINDS: [&str; 11] =
 pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
     let names = names(name)?;
     let ExprKind::Apply { function, args, named } = &domain.kind else {
-        return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`").hint(format!("known: {}", KINDS.join(", "))));
+        return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`")
+            .hint(format!("known: {}", KINDS.join(", "))));
     };
     let arity = |n: usize| {
         if args.len() == n {
             Ok(())
         } else {
-            Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected {n} arguments, got {}", args.len())))
+            Err(ExprError::new(
+                domain.span.clone(),
+                format!("`{function}`: expected {n} arguments, got {}", args.len()),
+            ))
         }
     };
     let allow = |allowed: &[&str]| match named.iter().find(|(key, _)| !allowed.contains(&key.as_str())) {
@@ -92,7 +96,11 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             if low.fract() != 0.0 || high.fract() != 0.0 || low < 1.0 || high > 4096.0 {
                 return Err(ExprError::new(args[0].span.clone(), "range: expected whole numbers from 1 to 4096"));
             }
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be small whole numbers")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be small whole numbers"
+            )]
             let domain = Domain::Dim { low: low as usize, high: high as usize };
             (domain, vec![Type::Integer(Dim::symbol(&names[0]))])
         }
@@ -101,8 +109,14 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             scope.dim(&args[0])?;
             let not = match named.first() {
                 None => None,
-                Some((_, Expr { kind: ExprKind::Name(other), .. })) if matches!(scope.get(other), Some(Type::Index)) => Some(other.clone()),
-                Some((_, other)) => return Err(ExprError::new(other.span.clone(), "`not`: expected an index declared above")),
+                Some((_, Expr { kind: ExprKind::Name(other), .. }))
+                    if matches!(scope.get(other), Some(Type::Index)) =>
+                {
+                    Some(other.clone())
+                }
+                Some((_, other)) => {
+                    return Err(ExprError::new(other.span.clone(), "`not`: expected an index declared above"));
+                }
             };
             (Domain::Index { of: args[0].clone(), not }, vec![Type::Index])
         }
@@ -125,7 +139,10 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             arity(2).and(allow(&[]))?;
             let shape = [scope.dim(&args[0])?, scope.dim(&args[1])?];
             if shape != [Dim::symbol("n_q"), Dim::symbol("n_k")] {
-                return Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected (n_q, n_k), got ({}, {})", shape[0], shape[1])));
+                return Err(ExprError::new(
+                    domain.span.clone(),
+                    format!("`{function}`: expected (n_q, n_k), got ({}, {})", shape[0], shape[1]),
+                ));
             }
             let [rows, cols] = shape;
             let domain = if function == "mask" { Domain::Mask } else { Domain::Bias };
@@ -137,7 +154,8 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             if function == "matrix" {
                 (Domain::Matrix(args[0].clone(), args[1].clone()), vec![Type::plain(rows, cols)])
             } else {
-                let tensor = Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_k")), rows, cols };
+                let tensor =
+                    Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_k")), rows, cols };
                 (Domain::Tensor(args[0].clone(), args[1].clone()), vec![tensor])
             }
         }
@@ -146,18 +164,29 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             let j = variable(scope, &args[0], &Type::Index, "an index declared above")?;
             let margin = match named.first() {
                 Some((_, margin)) => variable(scope, margin, &Type::Scalar, "a real declared above")?,
-                None => return Err(ExprError::new(domain.span.clone(), format!("`{function}`: expected `margin=`, got nothing"))),
+                None => {
+                    return Err(ExprError::new(
+                        domain.span.clone(),
+                        format!("`{function}`: expected `margin=`, got nothing"),
+                    ));
+                }
             };
             if names != ["Q", "K"] {
                 return Err(ExprError::new(name.span.clone(), format!("`{function}`: expected the variables (Q, K)")));
             }
             let types = vec![scope.standard("Q"), scope.standard("K")];
-            (if function == "separated" { Domain::Separated { j, margin } } else { Domain::Opposed { j, margin } }, types)
+            (
+                if function == "separated" { Domain::Separated { j, margin } } else { Domain::Opposed { j, margin } },
+                types,
+            )
         }
         other => return Err(unknown_in("domain", other, domain.span.clone(), KINDS)),
     };
     if names.len() != types.len() {
-        return Err(ExprError::new(name.span.clone(), format!("`{function}`: expected {} names, got {}", types.len(), names.len())));
+        return Err(ExprError::new(
+            name.span.clone(),
+            format!("`{function}`: expected {} names, got {}", types.len(), names.len()),
+        ));
     }
     for (name_text, ty) in names.iter().zip(types) {
         scope.declare(name_text, ty, name.span.clone())?;

@@ -7,9 +7,35 @@ use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
 pub(crate) const FUNCTIONS: [&str; 29] = [
-    "attention", "exact", "weights", "shape", "ones", "zeros", "eye", "row", "col", "select", "drop_row", "indicator", "where",
-    "hidden", "heads", "mean_heads", "repeat_heads", "item", "scale_row", "spread", "norm_max", "exp", "sqrt", "sigmoid", "min",
-    "max", "sum", "hcat", "vcat",
+    "attention",
+    "exact",
+    "weights",
+    "shape",
+    "ones",
+    "zeros",
+    "eye",
+    "row",
+    "col",
+    "select",
+    "drop_row",
+    "indicator",
+    "where",
+    "hidden",
+    "heads",
+    "mean_heads",
+    "repeat_heads",
+    "item",
+    "scale_row",
+    "spread",
+    "norm_max",
+    "exp",
+    "sqrt",
+    "sigmoid",
+    "min",
+    "max",
+    "sum",
+    "hcat",
+    "vcat",
 ];
 
 type Lead = (Option<Dim>, Option<Dim>);
@@ -35,7 +61,13 @@ pub(super) fn mismatch(what: &str, left: &Dim, right: &Dim, span: &Span) -> Expr
     ExprError::new(span.clone(), format!("{what}: expected {left} on both sides, got {left} and {right}"))
 }
 
-pub(super) fn apply(scope: &Scope, function: &str, args: &[Expr], named: &[(String, Expr)], span: &Span) -> Result<Type, ExprError> {
+pub(super) fn apply(
+    scope: &Scope,
+    function: &str,
+    args: &[Expr],
+    named: &[(String, Expr)],
+    span: &Span,
+) -> Result<Type, ExprError> {
     let call = CallSite { scope, function, args, span };
     let options: &[&str] = match function {
         "attention" | "exact" | "weights" => &["scale", "mask", "bias"],
@@ -92,7 +124,10 @@ pub(super) fn apply(scope: &Scope, function: &str, args: &[Expr], named: &[(Stri
             call.same(&yes_rows, &no_rows, "rows")?;
             call.same(&yes_cols, &no_cols, "columns")?;
             if rows != yes_rows || !(cols.is_one() || cols == yes_cols) {
-                return Err(ExprError::new(span.clone(), format!("`where`: expected a condition ({yes_rows}, 1), got ({rows}, {cols})")));
+                return Err(ExprError::new(
+                    span.clone(),
+                    format!("`where`: expected a condition ({yes_rows}, 1), got ({rows}, {cols})"),
+                ));
             }
             Ok(with(join(join(condition, yes, span)?, no, span)?, yes_rows, yes_cols))
         }
@@ -109,7 +144,10 @@ pub(super) fn apply(scope: &Scope, function: &str, args: &[Expr], named: &[(Stri
                 call.same(&rows, &other_rows, "rows")?;
                 call.same(&cols, &other_cols, "columns")?;
                 if other != lead {
-                    return Err(ExprError::new(args[at].span.clone(), "`heads`: expected matrices of one batch, got different ones"));
+                    return Err(ExprError::new(
+                        args[at].span.clone(),
+                        "`heads`: expected matrices of one batch, got different ones",
+                    ));
                 }
             }
             if lead.1.is_some() {
@@ -153,8 +191,12 @@ pub(super) fn apply(scope: &Scope, function: &str, args: &[Expr], named: &[(Stri
         "min" | "max" | "sum" => {
             let (lead, rows, cols) = call.matrix(0, 1)?;
             match named {
-                [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => Ok(with(lead, Dim::constant(1), cols)),
-                [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "cols" => Ok(with(lead, rows, Dim::constant(1))),
+                [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => {
+                    Ok(with(lead, Dim::constant(1), cols))
+                }
+                [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "cols" => {
+                    Ok(with(lead, rows, Dim::constant(1)))
+                }
                 _ => Err(ExprError::new(span.clone(), format!("`{function}`: expected `axis=rows` or `axis=cols`"))),
             }
         }
@@ -196,7 +238,10 @@ impl CallSite<'_> {
     }
 
     fn wrong(&self, at: usize, expected: &str, got: &Type) -> ExprError {
-        ExprError::new(self.args[at].span.clone(), format!("argument {} of `{}`: expected {expected}, got {}", at + 1, self.function, got.describe()))
+        ExprError::new(
+            self.args[at].span.clone(),
+            format!("argument {} of `{}`: expected {expected}, got {}", at + 1, self.function, got.describe()),
+        )
     }
 
     fn is(&self, at: usize, fits: impl Fn(&Type) -> bool, expected: &str) -> Result<(), ExprError> {
@@ -205,7 +250,11 @@ impl CallSite<'_> {
     }
 
     fn same(&self, left: &Dim, right: &Dim, what: &str) -> Result<(), ExprError> {
-        if left == right { Ok(()) } else { Err(mismatch(&format!("{what} in `{}`", self.function), left, right, self.span)) }
+        if left == right {
+            Ok(())
+        } else {
+            Err(mismatch(&format!("{what} in `{}`", self.function), left, right, self.span))
+        }
     }
 
     /// Argument `at` of `arity` as a matrix.
@@ -244,15 +293,24 @@ impl CallSite<'_> {
             let ty = type_of(self.scope, value)?;
             if name == CallOption::Scale.name() {
                 if !matches!(ty, Type::Scalar | Type::Integer(_)) {
-                    return Err(ExprError::new(value.span.clone(), format!("argument `scale`: expected a number, got {}", ty.describe())));
+                    return Err(ExprError::new(
+                        value.span.clone(),
+                        format!("argument `scale`: expected a number, got {}", ty.describe()),
+                    ));
                 }
                 continue;
             }
             let Type::Matrix { rows, cols, .. } = ty else {
-                return Err(ExprError::new(value.span.clone(), format!("argument `{name}`: expected a matrix, got {}", ty.describe())));
+                return Err(ExprError::new(
+                    value.span.clone(),
+                    format!("argument `{name}`: expected a matrix, got {}", ty.describe()),
+                ));
             };
             if rows != n_q || cols != n_k {
-                return Err(ExprError::new(value.span.clone(), format!("argument `{name}`: expected ({n_q}, {n_k}), got ({rows}, {cols})")));
+                return Err(ExprError::new(
+                    value.span.clone(),
+                    format!("argument `{name}`: expected ({n_q}, {n_k}), got ({rows}, {cols})"),
+                ));
             }
         }
         Ok(with(query, n_q, cols))

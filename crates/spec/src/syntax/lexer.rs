@@ -33,9 +33,9 @@ pub(super) fn lex(text: &str) -> Result<Vec<(Token, Span)>, ExprError> {
             at += first.len_utf8();
         } else if first.is_ascii_digit() {
             let end = number_end(text, at);
-            let number = text[at..end]
-                .parse()
-                .map_err(|_| ExprError::new(at..end, format!("number: expected a decimal, got `{}`", &text[at..end])))?;
+            let number = text[at..end].parse().map_err(|_| {
+                ExprError::new(at..end, format!("number: expected a decimal, got `{}`", &text[at..end]))
+            })?;
             tokens.push((Token::Number(number), at..end));
             at = end;
         } else if first.is_ascii_alphabetic() || first == '_' {

@@ -1,5 +1,5 @@
 //! One small expression syntax for laws, conditions and index maps: lexer, Pratt parser, spanned tree.
-//! What the words mean is decided by [`crate::shape`] (laws) and [`crate::index`] (conditions and index maps).
+//! What the words mean is decided by [`crate::shape`] (laws) and [`crate::IndexExpr`] (conditions and index maps).
 
 mod lexer;
 mod parser;
@@ -19,6 +19,22 @@ pub struct Expr {
     pub kind: ExprKind,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Expr {
+    /// Whether the variable `name` occurs.
+    pub fn mentions(&self, name: &str) -> bool {
+        match &self.kind {
+            ExprKind::Number(_) => false,
+            ExprKind::Name(other) => other == name,
+            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => x.mentions(name),
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => x.mentions(name) || y.mentions(name),
+            ExprKind::Tuple(items) => items.iter().any(|item| item.mentions(name)),
+            ExprKind::Apply { args, named, .. } => {
+                args.iter().chain(named.iter().map(|(_, value)| value)).any(|arg| arg.mentions(name))
+            }
+        }
+    }
 }
 
 /// The shapes of an expression.

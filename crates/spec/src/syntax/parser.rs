@@ -15,7 +15,10 @@ pub fn parse(text: &str) -> Result<Expr, ExprError> {
     let expr = parser.expression(0)?;
     match parser.peek() {
         Token::End => Ok(expr),
-        other => Err(ExprError::new(parser.span(), format!("expression: expected an operator or the end, got {}", other.describe()))),
+        other => Err(ExprError::new(
+            parser.span(),
+            format!("expression: expected an operator or the end, got {}", other.describe()),
+        )),
     }
 }
 
@@ -90,7 +93,10 @@ impl Parser {
     fn expression(&mut self, min: u8) -> Result<Expr, ExprError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(ExprError::new(self.span(), format!("expression: expected at most {MAX_DEPTH} levels of nesting, got more")));
+            return Err(ExprError::new(
+                self.span(),
+                format!("expression: expected at most {MAX_DEPTH} levels of nesting, got more"),
+            ));
         }
         let mut left = self.prefix()?;
         while let Some((op, strength)) = infix(self.peek()) {
@@ -127,7 +133,10 @@ impl Parser {
         while self.eat(".") {
             let (token, end) = self.next();
             if token != Token::Name("T".to_owned()) {
-                return Err(ExprError::new(end, format!("expression: expected `T` after `.`, got {}", token.describe())));
+                return Err(ExprError::new(
+                    end,
+                    format!("expression: expected `T` after `.`, got {}", token.describe()),
+                ));
             }
             let span = expr.span.start..end.end;
             expr = Expr { kind: ExprKind::Transpose(Box::new(expr)), span };
@@ -158,7 +167,10 @@ impl Parser {
                     }
                 }
             }
-            other => Err(ExprError::new(span, format!("expression: expected a name, a number or `(`, got {}", other.describe()))),
+            other => Err(ExprError::new(
+                span,
+                format!("expression: expected a name, a number or `(`, got {}", other.describe()),
+            )),
         }
     }
 
@@ -202,7 +214,10 @@ fn chain(left: Expr, op: BinaryOp, right: Expr) -> Expr {
         && let ExprKind::Binary(first, _, middle) = &left.kind
         && first.is_relation()
     {
-        let second = Expr { span: middle.span.start..right.span.end, kind: ExprKind::Binary(op, middle.clone(), Box::new(right)) };
+        let second = Expr {
+            span: middle.span.start..right.span.end,
+            kind: ExprKind::Binary(op, middle.clone(), Box::new(right)),
+        };
         return Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(left), Box::new(second)), span };
     }
     Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }

@@ -1,0 +1,158 @@
+//! Suites: how many cases, which, and that they never drift.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use qkvet_engine::format::is_representable;
+use qkvet_gen::{ScaleChoice, case_id, check_suite, plans};
+use qkvet_spec::{Binding, Dims, Dtype, Suite};
+use sha2::{Digest, Sha256};
+
+use crate::{built, catalog, suite_plans};
+
+fn ids(suite: &str, seed: u64) -> Vec<(String, String)> {
+    let catalog = catalog();
+    let plans = suite_plans(&catalog, suite, seed);
+    plans.iter().map(|(law, plan)| (format!("{} {}", plan.law, plan.dtype), case_id(&built(law, plan)))).collect()
+}
+
+/// Ids of smoke and a hash of all ids of core. A change here means that stored ids mean other cases: say why in the commit.
+#[test]
+fn ids_are_the_same_on_every_machine() {
+    let smoke: Vec<String> = ids("smoke", 0).into_iter().map(|(group, id)| format!("{id} {group}")).collect();
+    insta::assert_snapshot!("smoke", smoke.join("\n"));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut hash = Sha256::new();
+    for (group, id) in ids("core", 0) {
+        hash.update(format!("{group} {id}\n"));
+        *counts.entry(group.split(' ').next().unwrap().to_owned()).or_default() += 1;
+    }
+    let hash: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let total: usize = counts.values().sum();
+    let counts: Vec<String> = counts.into_iter().map(|(law, n)| format!("{n:4} {law}")).collect();
+    insta::assert_snapshot!("core", format!("{hash}\n{total:4} in all\n{}", counts.join("\n")));
+}
+
+#[test]
+fn two_seeds_share_no_case_and_one_seed_has_none_twice() {
+    for suite in ["smoke", "core"] {
+        let (first, second) = (ids(suite, 0), ids(suite, 1));
+        assert_eq!(first.len(), second.len());
+        let all: BTreeSet<&String> = first.iter().chain(&second).map(|(_, id)| id).collect();
+        assert_eq!(all.len(), first.len() + second.len(), "{suite}");
+    }
+}
+
+#[test]
+fn leaving_out_laws_and_formats_shifts_nothing() {
+    let catalog = catalog();
+    let suite = &catalog.suites["core"];
+    let laws = catalog.suite_laws(suite).unwrap();
+    let few: Vec<_> = laws.iter().copied().skip(3).step_by(4).collect();
+    let all = plans(suite, &laws, &suite.dtypes, 5);
+    let kept = plans(suite, &few, &[Dtype::Float16], 5);
+    let chosen = |law: &String| few.iter().any(|few| few.law.law == *law);
+    let expected: Vec<_> = all.into_iter().filter(|plan| plan.dtype == Dtype::Float16 && chosen(&plan.law)).collect();
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn suites_are_as_large_as_they_promise() {
+    let catalog = catalog();
+    for (suite, low, high) in [("core", 1_500, 2_600), ("smoke", 150, 260)] {
+        check_suite(&catalog.suites[suite]).unwrap();
+        let plans = suite_plans(&catalog, suite, 0);
+        assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
+        for law in catalog.laws.keys() {
+            for dtype in Dtype::ALL {
+                assert!(plans.iter().any(|(_, plan)| plan.law == *law && plan.dtype == dtype), "{suite} {law} {dtype}");
+            }
+        }
+    }
+}
+
+#[test]
+fn core_keeps_every_choice_of_the_value_law() {
+    let catalog = catalog();
+    let suite = &catalog.suites["core"];
+    for dtype in Dtype::ALL {
+        let plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
+        assert!(plans.len() <= suite.limit.unwrap());
+        assert!(suite.shapes.iter().all(|dims| plans.iter().any(|plan| plan.dims == *dims)));
+        assert!(suite.values.iter().all(|values| plans.iter().any(|plan| plan.values == *values)));
+        assert!(ScaleChoice::ALL.iter().all(|scale| plans.iter().any(|plan| plan.scale == *scale)));
+        for pattern in &suite.masks {
+            assert!(plans.iter().any(|plan| plan.mask.is_some_and(|mask| mask.0 == *pattern)));
+        }
+        for form in &suite.broadcast {
+            assert!(plans.iter().any(|plan| plan.mask.is_some_and(|mask| mask.1 == *form)));
+            assert!(plans.iter().any(|plan| plan.bias == Some(*form)));
+        }
+        assert!(plans.iter().any(|plan| plan.mask.is_none() && plan.bias.is_none()));
+        assert!(plans.iter().any(|plan| plan.causal) && plans.iter().any(|plan| !plan.causal));
+    }
+}
+
+#[test]
+fn without_a_limit_every_pair_of_choices_occurs() {
+    let catalog = catalog();
+    let suite = Suite { limit: None, ..catalog.suites["core"].clone() };
+    let plans = plans(&suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
+    let shapes = suite.shapes.len();
+    assert!((shapes * suite.values.len()..=shapes * 9).contains(&plans.len()), "{}", plans.len());
+    for dims in &suite.shapes {
+        for values in &suite.values {
+            assert!(plans.iter().any(|plan| plan.dims == *dims && plan.values == *values));
+        }
+        for pattern in &suite.masks {
+            assert!(plans.iter().any(|plan| plan.dims == *dims && plan.mask.is_some_and(|mask| mask.0 == *pattern)));
+        }
+    }
+    for pattern in &suite.masks {
+        for form in &suite.broadcast {
+            assert!(plans.iter().any(|plan| plan.mask == Some((*pattern, *form))));
+        }
+    }
+    let twice = Suite { rounds: 2, ..suite };
+    let plans_twice = qkvet_gen::plans(&twice, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
+    assert_eq!(plans_twice[..plans.len()], plans[..]);
+    let seeds: BTreeSet<u64> = plans_twice.iter().map(|plan| plan.seed).collect();
+    assert_eq!(seeds.len(), 2 * plans.len());
+}
+
+#[test]
+fn every_element_is_a_number_of_the_format() {
+    let catalog = catalog();
+    for (law, plan) in suite_plans(&catalog, "core", 3) {
+        let case = built(law, &plan);
+        let exact = |x: &f64| x.is_finite() && is_representable(*x, plan.dtype);
+        let options = case.options.bias.iter().flat_map(|bias| &bias.data).chain(&case.options.scale);
+        assert!(options.into_iter().all(exact), "{plan:?}");
+        for (name, binding) in &case.bindings {
+            match binding {
+                Binding::Real(x) => assert!(exact(x), "{name} {plan:?}"),
+                Binding::Matrices(matrices) => assert!(matrices.data.iter().all(exact), "{name} {plan:?}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn suites_that_no_call_can_have_are_refused() {
+    let core = catalog().suites["core"].clone();
+    let message = |suite: &Suite| check_suite(suite).unwrap_err().to_string();
+    let mut suite = core.clone();
+    suite.shapes[1].h_k = 4;
+    assert_eq!(
+        message(&suite),
+        "heads at `shapes[1]` of suite core: expected h_q to be a multiple of h_k, got h_q = 6, h_k = 4"
+    );
+    suite.shapes[1].h_k = 0;
+    assert_eq!(message(&suite), "extent `h_k` at `shapes[1]` of suite core: expected 1 to 65536, got 0");
+    suite.shapes[1] = Dims { b: 65536, h_q: 65536, h_k: 65536, n_q: 65536, ..suite.shapes[0] };
+    assert!(message(&suite).contains("`shapes[1]` of suite core: expected 134217728 elements at most"));
+    let suite = Suite { strength: 4, ..core.clone() };
+    assert_eq!(message(&suite), "number at `strength` of suite core: expected 1, 2 or 3, got 4");
+    let suite = Suite { values: Vec::new(), ..core };
+    assert_eq!(message(&suite), "list at `values` of suite core: expected at least one entry, got none");
+}

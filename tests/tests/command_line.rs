@@ -1,0 +1,197 @@
+//! The command line: what is said and how it ends, for good input and bad.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use qkvet_tests::{root, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    TempDir::new().expect("a folder")
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) {
+    std::fs::write(folder.path().join(name), text).expect("a file");
+}
+
+#[test]
+fn the_main_job_holds_on_flash() {
+    let folder = folder();
+    let finished = run(folder.path(), &["check", "builtin:flash"]);
+    finished.expect(0, &["no finding in", "unchecked gradients"]);
+    let report = run(folder.path(), &["check", "builtin:flash", "--format", "json"]).json();
+    assert!(report["run"]["cases"].as_u64().expect("a number") >= 1500);
+}
+
+#[test]
+fn upper_left_is_shown_by_a_tiny_witness() {
+    let folder = folder();
+    let finished = run(folder.path(), &["check", "builtin:fault/causal-upper-left", "--format", "json"]);
+    finished.expect(1, &[]);
+    let report = finished.json();
+    let findings = report["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0]["kind"], "convention");
+    let call = findings[0]["witness"]["call"].as_str().expect("a call");
+    for name in ["n_q", "n_k"] {
+        let size: usize = call
+            .split_whitespace()
+            .find_map(|part| part.strip_prefix(&format!("{name}=")))
+            .expect(name)
+            .parse()
+            .expect(name);
+        assert!(size <= 3, "{call}");
+    }
+    let id = findings[0]["witness"]["case"].as_str().expect("an id").to_owned();
+    run(folder.path(), &["replay", &id]).expect(1, &["FAIL", "causal"]);
+    run(folder.path(), &["replay", &id, "--target", "builtin:flash"]).expect(0, &["PASS"]);
+    run(folder.path(), &["replay", &id, "--convention", "causal=upper-left"]).expect(0, &["PASS"]);
+}
+
+#[test]
+fn a_finding_has_twelve_lines_at_most() {
+    let folder = folder();
+    for fault in ["scale-inverse-d", "padding-counted", "not-repeatable", "output-width-of-key", "query-overwritten"] {
+        let finished = run(folder.path(), &["check", &format!("builtin:fault/{fault}"), "-q", "--suite", "smoke"]);
+        finished.expect(1, &["replay"]);
+        let start = finished.stdout.lines().skip_while(|line| !line.starts_with("FAIL") && !line.starts_with("NONDET"));
+        let lines = start.take_while(|line| !line.trim().is_empty()).count();
+        assert!((5..=12).contains(&lines), "{lines}\n{}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_declared_convention_is_the_standard_of_its_target() {
+    let folder = folder();
+    let args = ["check", "builtin:fault/causal-upper-left", "--suite", "smoke", "--convention", "causal=upper-left"];
+    run(folder.path(), &args).expect(0, &["declared"]);
+}
+
+#[test]
+fn seeds_change_cases_and_not_verdicts() {
+    let folder = folder();
+    let report = |seed: &str| {
+        run(folder.path(), &["check", "builtin:flash", "--suite", "smoke", "--seed", seed, "--format", "json"])
+    };
+    let (zero, one) = (report("0"), report("1"));
+    zero.expect(0, &[]);
+    one.expect(0, &[]);
+    let ids = |report: Value| -> Vec<String> {
+        let records = report["records"].as_array().expect("records").clone();
+        records.iter().map(|record| record["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let (zero, one) = (ids(zero.json()), ids(one.json()));
+    assert_eq!(zero.len(), one.len());
+    assert!(zero.iter().all(|id| !one.contains(id)));
+}
+
+#[test]
+fn reports_are_the_same_bytes_whatever_the_number_of_workers() {
+    let folder = folder();
+    for target in ["builtin:flash", "builtin:fault/gqa-modulo", "builtin:fault/weights-not-normalized"] {
+        let report = |jobs: &str| {
+            run(folder.path(), &["check", target, "--suite", "smoke", "--format", "json", "-j", jobs]).stdout
+        };
+        let one = report("1");
+        assert_eq!(one, report("1"), "{target} twice");
+        assert_eq!(one, report("2"), "{target} with two workers");
+    }
+}
+
+#[test]
+fn the_report_fits_its_schema() {
+    let folder = folder();
+    let schema: Value = serde_json::from_str(&run(folder.path(), &["schema", "report"]).stdout).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    for target in ["builtin:flash", "builtin:fault/weights-not-normalized"] {
+        let report = run(folder.path(), &["check", target, "--suite", "smoke", "--format", "json"]).json();
+        let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "run": 1 })));
+}
+
+#[test]
+fn bad_specifications_are_shown_in_place() {
+    let folder = folder();
+    write(&folder, "broken.yaml", "suite: [unclosed\n");
+    run(folder.path(), &["check", "builtin:flash", "--suite", "broken.yaml"]).expect(2, &["error", "broken.yaml:"]);
+    write(&folder, "unknown.yaml", "suite: x\ntitle: t\nlaw: [\"*\"]\n");
+    run(folder.path(), &["check", "builtin:flash", "--suite", "unknown.yaml"])
+        .expect(2, &["unknown.yaml:3:1", "did you mean `laws`?"]);
+    let law = "law: ill\ntitle: t\nproof: exact\ncatches: []\nexpect: attention(Q, K, V) == V\n";
+    write(&folder, "ill.yaml", law);
+    run(folder.path(), &["check", "builtin:flash", "--law", "ill.yaml"])
+        .expect(2, &["ill.yaml:5:9", "expected n_q on both sides, got n_q and n_k"]);
+    write(&folder, "empty.yaml", "");
+    run(folder.path(), &["check", "builtin:flash", "--suite", "empty.yaml"]).expect(2, &["empty file"]);
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..10 {
+        let refs = vec![format!("*a{}", level - 1); 9].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{refs}]\n"));
+    }
+    write(&folder, "bomb.yaml", &bomb);
+    run(folder.path(), &["check", "builtin:flash", "--suite", "bomb.yaml"]).expect(2, &["error"]);
+    run(folder.path(), &["check", "builtin:flash", "--suite", "absent.yaml"])
+        .expect(2, &["absent.yaml", "expected a readable file"]);
+}
+
+#[test]
+fn unknown_names_get_the_nearest_known_one() {
+    let folder = folder();
+    let check = |args: &[&str], part: &str| run(folder.path(), args).expect(2, &[part]).code;
+    check(&["check", "builtin:fault/gqa-modul"], "did you mean `gqa-modulo`?");
+    check(&["check", "builtin:flush"], "expected builtin:standard, builtin:flash or builtin:fault/ID");
+    check(&["check", "builtin:flash", "--suite", "cor"], "did you mean `core`?");
+    check(&["check", "builtin:flash", "--law", "valeu"], "did you mean `value`?");
+    check(&["check", "builtin:flash", "--dtype", "float3"], "did you mean `float32`?");
+    check(&["check", "builtin:flash", "--convention", "causal=uper-left"], "did you mean `upper-left`?");
+    check(&["check", "builtin:flash", "--convention", "causal"], "expected field=value");
+    check(&["check", "builtin:flash", "--contract", "bf16-flas"], "did you mean `bf16-flash`?");
+    check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
+    check(&["explain", "QK999"], "expected a law, fault, convention, contract or code");
+    check(&["schema", "lw"], "did you mean `law`?");
+    check(&["replay", "c-0000"], "expected a stored case");
+}
+
+#[test]
+fn a_suite_of_the_user_works() {
+    let folder = folder();
+    let suite = "suite: mine\ntitle: t\nlaws: [value, convex-hull]\ndtypes: [float32]\nshapes:\n  - {b: 1, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 2, d_v: 5}\nvalues: [normal]\nmasks: [random]\nbroadcast: [i j]\nstrength: 2\n";
+    write(&folder, "mine.yaml", suite);
+    let finished = run(folder.path(), &["check", "builtin:flash", "--suite", "mine.yaml"]);
+    finished.expect(0, &["suite mine", "laws      2 of 2 checked"]);
+    let law = "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n";
+    write(&folder, "doubled.yaml", law);
+    run(folder.path(), &["check", "builtin:flash", "--law", "doubled.yaml"]).expect(0, &["laws      1 of 1 checked"]);
+    run(folder.path(), &["check", "builtin:fault/negative-values-lost", "--law", "doubled.yaml"]).expect(1, &["QK421"]);
+}
+
+#[test]
+fn lists_and_explanations_name_everything() {
+    let folder = folder();
+    for what in ["laws", "faults", "conventions", "contracts", "suites"] {
+        let finished = run(folder.path(), &["list", what]);
+        finished.expect(0, &[]);
+        assert!(finished.stdout.lines().count() >= 2, "{what}");
+    }
+    run(folder.path(), &["explain", "QK221"]).expect(0, &["gqa-modulo", "grouped-heads"]);
+    run(folder.path(), &["explain", "row-stochasticity"]).expect(0, &["attended"]);
+    run(folder.path(), &["--help"]).expect(0, &["qkvet check builtin:flash", "Exit codes"]);
+}
+
+#[test]
+fn schemas_are_checked_in() {
+    let names = run(root(), &["schema", "--list"]).stdout;
+    assert!(names.lines().count() >= 6);
+    for name in names.lines() {
+        let path = root().join(format!("docs/schema/{name}.json"));
+        let stored = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask regen`", path.display()));
+        assert_eq!(
+            stored.trim(),
+            run(root(), &["schema", name]).stdout.trim(),
+            "docs/schema/{name}.json is stale: run `cargo xtask regen`"
+        );
+    }
+}

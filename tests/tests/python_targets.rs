@@ -1,0 +1,146 @@
+//! Third-party implementations through the command line: no false alarm on what is right, a named finding for what is not.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::Path;
+
+use qkvet_tests::{Finished, python, root, run};
+use tempfile::TempDir;
+
+/// A folder with one Python file `target.py`.
+fn target(body: &str) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("target.py"), body).expect("a file");
+    folder
+}
+
+/// An ordinary implementation with one line changed.
+fn numpy_with(result: &str) -> TempDir {
+    target(&format!(
+        "import numpy as np\nimport os, time\nCALLS = 0\ndef attention(query, key, value, scale=None):\n    global CALLS\n    CALLS += 1\n    s = query @ np.swapaxes(key, -1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale)\n    w = np.exp(s - s.max(-1, keepdims=True))\n    o = (w / w.sum(-1, keepdims=True)) @ value\n    o = o.astype(query.dtype)\n{}\n",
+        result.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+    ))
+}
+
+fn check(folder: &Path, args: &[&str]) -> Finished {
+    let mut all = vec!["check", "target.py:attention", "--suite", "smoke", "--dtype", "float32,float64", "-q"];
+    all.extend(args);
+    run(folder, &all)
+}
+
+fn has_python() -> bool {
+    if python().is_none() {
+        println!("skipped: no QKVET_TEST_PYTHON; `cargo xtask test` prepares it");
+    }
+    python().is_some()
+}
+
+#[test]
+fn the_examples_raise_no_false_alarm() {
+    if !has_python() {
+        return;
+    }
+    for example in ["numpy_attention", "torch_sdpa"] {
+        let finished = run(root(), &["check", &format!("examples/{example}.py:attention"), "-q"]);
+        finished.expect(0, &["no finding in"]);
+    }
+    let finished =
+        run(root(), &["check", "examples/jax_attention.py:attention", "-q", "--dtype", "float32,bfloat16,float16"]);
+    finished.expect(0, &["no finding in"]);
+}
+
+#[test]
+fn an_undeclared_convention_is_one_finding() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    for (example, also) in [("torch_sdpa", None), ("jax_attention", Some("empty-row=mean"))] {
+        let file = format!("{example}.py");
+        std::fs::copy(root().join("examples").join(&file), folder.path().join(&file)).expect("a copy");
+        let name = format!("{file}:attention");
+        let mut args = vec!["check", &name, "-q", "--suite", "smoke", "--format", "json"];
+        args.extend(also.iter().flat_map(|also| ["--convention", *also]));
+        let finished = run(folder.path(), &args);
+        finished.expect(1, &[]);
+        let report = finished.json();
+        let findings = report["findings"].as_array().expect("findings");
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        assert_eq!(findings[0]["kind"], "convention");
+        assert!(
+            findings[0]["hint"].as_str().expect("a hint").contains("--convention causal=upper-left"),
+            "{findings:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_right_function_passes_and_says_what_it_was_not_asked() {
+    if !has_python() {
+        return;
+    }
+    let folder = numpy_with("return o");
+    let finished = check(folder.path(), &["--law", "self-attention-permutation-equivariance"]);
+    finished.expect(0, &["no finding in", "takes scale"]);
+    check(folder.path(), &["--law", "weights-row-stochasticity"])
+        .expect(4, &["nothing was checked", "no argument for"]);
+}
+
+#[test]
+fn wrong_results_are_proved_wrong() {
+    if !has_python() {
+        return;
+    }
+    let law = ["--law", "self-attention-permutation-equivariance"];
+    let shape = numpy_with("return o[..., :-1]");
+    check(shape.path(), &law).expect(1, &["FAIL", "shape of the output"]);
+    let nan = numpy_with("o[0, 0, 0, 0] = np.nan\nreturn o");
+    check(nan.path(), &law).expect(1, &["FAIL", "NaN"]);
+    let dtype = numpy_with("return o.astype(np.float16)");
+    check(dtype.path(), &law).expect(1, &["FAIL", "format of the output", "float16"]);
+    let constant = numpy_with("return np.zeros_like(o)");
+    check(constant.path(), &law).expect(1, &["FAIL"]);
+    let mean = numpy_with("return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).copy()");
+    check(mean.path(), &law).expect(1, &["FAIL"]);
+    let first = numpy_with("return o if CALLS == 1 else o * 1.5");
+    check(first.path(), &law).expect(1, &[]);
+    let text = numpy_with("return 'attention'");
+    check(text.path(), &law).expect(1, &["FAIL", "str"]);
+}
+
+#[test]
+fn broken_targets_are_named_and_the_run_goes_on() {
+    if !has_python() {
+        return;
+    }
+    let law = ["--law", "self-attention-permutation-equivariance"];
+    let raises = numpy_with("raise RuntimeError('no kernel image')");
+    check(raises.path(), &law).expect(1, &["ERROR", "no kernel image"]);
+    let exits = numpy_with("if CALLS == 3: os._exit(7)\nreturn o");
+    check(exits.path(), &law).expect(1, &["CRASH", "7"]);
+    let hangs = numpy_with("while True: time.sleep(1)");
+    check(hangs.path(), &[law[0], law[1], "--timeout", "0.5"])
+        .expect(1, &["TIMEOUT", "stopped early: 3 calls did not answer in time"]);
+    let declines = numpy_with("raise NotImplementedError('float32 only')");
+    check(declines.path(), &law).expect(4, &["nothing was checked", "float32 only"]);
+    let refuses = numpy_with("raise ValueError('too small')");
+    check(refuses.path(), &law).expect(4, &["REFUSED", "too small"]);
+}
+
+#[test]
+fn targets_that_cannot_be_loaded_say_why() {
+    if !has_python() {
+        return;
+    }
+    let folder = target("def attention(query):\n    return query\n");
+    run(folder.path(), &["check", "nowhere.mod:attention"]).expect(3, &["nowhere", "error"]);
+    run(folder.path(), &["check", "absent.py:attention"]).expect(3, &["absent.py"]);
+    run(folder.path(), &["check", "target.py:atention"]).expect(3, &["attention"]);
+    run(folder.path(), &["check", "target.py:attention"]).expect(3, &["query, key"]);
+    run(folder.path(), &["check", "target.py:attention", "--python", "no-such-python"])
+        .expect(3, &["no-such-python", "--python"]);
+    run(folder.path(), &["check", "mine"]).expect(2, &["expected builtin:NAME"]);
+    std::fs::write(folder.path().join("qkvet.yaml"), "targets:\n  mine:\n    tarket: target.py:attention\n")
+        .expect("a file");
+    run(folder.path(), &["check", "mine"]).expect(2, &["qkvet.yaml:3", "did you mean `target`?"]);
+}
