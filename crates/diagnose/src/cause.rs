@@ -1,8 +1,10 @@
 //! Causes: the fault whose exact function holds every wrong result, or whose simulation returns it bit for bit.
 
+use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, explains};
+use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::{Simulator, faulty_meaning};
-use qkvet_spec::{Behavior, Contract, Execution, Fault, Meaning, Response, Target};
+use qkvet_spec::{Behavior, Contract, Execution, Fault, Meaning, Response, Target, Tensor};
 
 /// A fault and how much of the evidence it explains.
 #[derive(Clone, Debug)]
@@ -16,8 +18,8 @@ pub struct Cause<'a> {
 /// The faults that explain at least one of `failures`, the best first; ties keep the order of `faults`.
 ///
 /// A fault of meaning explains a failure when the enclosure of every call under it, widened by the contract's bound, holds
-/// what came back. A fault of execution explains it when the simulator returns the same bits, non-finite numbers counting as
-/// the same.
+/// what came back. A fault of execution explains it when the simulator returns the same: non-finite where the target does,
+/// elsewhere the same bits, or values that are right in both or wrong in both.
 pub fn cause<'a>(
     failures: &[(&[CallRecord], &Contract)],
     base: &Meaning,
@@ -46,14 +48,25 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
     calls.iter().all(|record| match simulator.call(&record.call) {
-        Response::Output(output) => {
-            let (x, y) = (&record.output.output, &output.output);
-            x.shape == y.shape
-                && x.data
-                    .iter()
-                    .zip(&y.data)
-                    .all(|(x, y)| x.to_bits() == y.to_bits() || !(x.is_finite() || y.is_finite()))
-        }
+        Response::Output(output) => alike(record, &output.output, base, contract),
         _ => false,
     })
+}
+
+/// Element by element: not finite in both, or the same bits, or right in both, or wrong in both.
+fn alike(record: &CallRecord, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
+    let got = &record.output.output;
+    if got.shape != simulated.shape || record.want != Want::Output {
+        return false;
+    }
+    let expected = interpret(base, &record.call, contract, Want::Output);
+    let right = |at: usize, x: f64| {
+        let ball = expected.exact[at];
+        (x - ball.mid).abs() <= ball.rad + expected.hard[at]
+    };
+    expected.exact.len() == got.data.len()
+        && got.data.iter().zip(&simulated.data).enumerate().all(|(at, (x, y))| match (x.is_finite(), y.is_finite()) {
+            (true, true) => x.to_bits() == y.to_bits() || right(at, *x) == right(at, *y),
+            (x, y) => x == y,
+        })
 }

@@ -22,9 +22,11 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
     let python = find_python(args.python.as_deref(), virtual_env.as_deref());
     let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
     let mut target = resolve(name, &python, &folder, args.config.as_deref(), catalog)?;
+    let (timeout, start_timeout) =
+        (seconds("--timeout", args.timeout)?, seconds("--start-timeout", args.start_timeout)?);
     if let TargetKind::Python(config) = &mut target.kind {
-        config.timeout = seconds("--timeout", args.timeout)?;
-        config.start_timeout = seconds("--start-timeout", args.start_timeout)?;
+        config.timeout = timeout;
+        config.start_timeout = start_timeout;
         if let Some(arrays) = args.arrays {
             config.arrays = Some(match arrays {
                 ArraysArg::Numpy => Arrays::Numpy,

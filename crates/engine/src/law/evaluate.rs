@@ -280,7 +280,7 @@ impl<'a> Evaluator<'a> {
             };
             let (value, low, high) = (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
             let (label, low_label, high_label) = (self.text(left), self.text(&args[0]), self.text(&args[1]));
-            let above = self.relate(Relation::AtMost, (&low, &low_label), (&value, &label))?;
+            let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
             return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
         }
         let (x, y) = (self.value(left)?, self.value(right)?);
@@ -291,7 +291,7 @@ impl<'a> Evaluator<'a> {
         match op {
             BinaryOp::Eq => self.relate(Relation::Equal, (&x, &x_text), (&y, &y_text)),
             BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::Ge => self.relate(Relation::AtMost, (&y, &y_text), (&x, &x_text)),
+            BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
             BinaryOp::SameBits => self.relate(Relation::SameBits, (&x, &x_text), (&y, &y_text)),
             other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
         }

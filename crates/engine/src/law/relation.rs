@@ -127,6 +127,7 @@ fn same_bits(x: Ball, y: Ball) -> (Verdict, f64) {
 pub(super) enum Relation {
     Equal,
     AtMost,
+    AtLeast,
     SameBits,
 }
 
@@ -145,6 +146,7 @@ pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatric
         let (verdict, margin) = match relation {
             Relation::Equal => equal(*x, *y),
             Relation::AtMost => at_most(*x, *y),
+            Relation::AtLeast => at_most(*y, *x),
             Relation::SameBits => same_bits(*x, *y),
         };
         let worse = margin > decision.margin || decision.evidence.is_none();
@@ -152,6 +154,7 @@ pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatric
             let symbol = match relation {
                 Relation::Equal => "",
                 Relation::AtMost => "at most ",
+                Relation::AtLeast => "at least ",
                 Relation::SameBits => "the bits of ",
             };
             let place = format!("{} at {}", sides.left, whole.place(at));

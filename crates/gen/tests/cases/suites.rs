@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::format::is_representable;
-use qkvet_gen::{ScaleChoice, case_id, check_suite, plans};
+use qkvet_gen::{CasePlan, ScaleChoice, case_id, check_suite, plans};
 use qkvet_spec::{Binding, Dims, Dtype, Suite};
 use sha2::{Digest, Sha256};
 
@@ -58,7 +58,7 @@ fn leaving_out_laws_and_formats_shifts_nothing() {
 #[test]
 fn suites_are_as_large_as_they_promise() {
     let catalog = catalog();
-    for (suite, low, high) in [("core", 1_500, 2_600), ("smoke", 150, 260)] {
+    for (suite, low, high) in [("core", 1_500, 3_300), ("smoke", 150, 260)] {
         check_suite(&catalog.suites[suite]).unwrap();
         let plans = suite_plans(&catalog, suite, 0);
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
@@ -76,7 +76,7 @@ fn core_keeps_every_choice_of_the_value_law() {
     let suite = &catalog.suites["core"];
     for dtype in Dtype::ALL {
         let plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
-        assert!(plans.len() <= suite.limit.unwrap());
+        assert!(plans.len() <= suite.limit.unwrap() + 4 * suite.alone);
         assert!(suite.shapes.iter().all(|dims| plans.iter().any(|plan| plan.dims == *dims)));
         assert!(suite.values.iter().all(|values| plans.iter().any(|plan| plan.values == *values)));
         assert!(ScaleChoice::ALL.iter().all(|scale| plans.iter().any(|plan| plan.scale == *scale)));
@@ -95,7 +95,7 @@ fn core_keeps_every_choice_of_the_value_law() {
 #[test]
 fn without_a_limit_every_pair_of_choices_occurs() {
     let catalog = catalog();
-    let suite = Suite { limit: None, ..catalog.suites["core"].clone() };
+    let suite = Suite { limit: None, alone: 0, ..catalog.suites["core"].clone() };
     let plans = plans(&suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
     let shapes = suite.shapes.len();
     assert!((shapes * suite.values.len()..=shapes * 9).contains(&plans.len()), "{}", plans.len());
@@ -155,4 +155,18 @@ fn suites_that_no_call_can_have_are_refused() {
     assert_eq!(message(&suite), "number at `strength` of suite core: expected 1, 2 or 3, got 4");
     let suite = Suite { values: Vec::new(), ..core };
     assert_eq!(message(&suite), "list at `values` of suite core: expected at least one entry, got none");
+}
+
+#[test]
+fn every_option_also_occurs_alone() {
+    let catalog = catalog();
+    let suite = &catalog.suites["core"];
+    let plans = plans(suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
+    let options =
+        |plan: &CasePlan| [plan.scale != ScaleChoice::Default, plan.causal, plan.mask.is_some(), plan.bias.is_some()];
+    for option in 0..4 {
+        let alone =
+            plans.iter().map(options).filter(|on| on[option] && on.iter().filter(|on| **on).count() == 1).count();
+        assert!(alone >= suite.alone, "option {option}: {alone}");
+    }
 }

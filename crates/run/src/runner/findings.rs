@@ -7,7 +7,7 @@ use qkvet_gen::{CasePlan, case_id};
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::pass::{Done, Pass, case_of, law_of};
-use super::{RunConfig, RunError, evidence};
+use super::{EVIDENCE_LIMIT, RunConfig, RunError, evidence};
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
@@ -15,6 +15,8 @@ const SHRINK_BUDGET: usize = 160;
 const SHRINK_BUDGET_CRASH: usize = 12;
 /// Cases tried in search of one that a single convention explains.
 const MOST_TRIED: usize = 20;
+/// A fault is named as a cause when it explains at least one in this many of the failures looked at.
+const LEAST_SHARE: usize = 10;
 /// Findings beyond this are counted, not shrunk.
 const MOST_SHRUNK: usize = 10;
 
@@ -95,47 +97,63 @@ pub(super) fn verdicts(
     Ok(findings)
 }
 
-/// Wrong results: by fault where one fault explains them, else by the law they break.
+/// Wrong results: by fault as long as one explains a good part of what is left, then by the law they break.
 fn wrong(config: &RunConfig<'_>, meaning: &Meaning, plans: &[CasePlan], done: &[Done]) -> Vec<Group> {
-    let failing: Vec<usize> = (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail).collect();
-    if failing.is_empty() {
-        return Vec::new();
+    let mut left: Vec<usize> = (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail).collect();
+    let mut groups = Vec::new();
+    while !left.is_empty() {
+        let Some(group) = caused(config, meaning, done, &left) else { break };
+        left.retain(|at| !group.members.contains(at));
+        groups.push(group);
     }
-    let sample = evidence(config, done);
-    let causes = cause(&sample, meaning, config.catalog.faults.values());
-    let whole = causes.first().filter(|cause| cause.explained.len() == sample.len());
-    if let Some(cause) = whole {
-        let rival = causes.get(1).map_or(String::new(), |rival| {
-            format!("; next best, {}, matches {} of {}", rival.fault.fault, rival.explained.len(), sample.len())
-        });
-        return vec![Group {
-            verdict: Verdict::Fail,
-            title: format!("{} {}", cause.fault.code, lower_first(&cause.fault.title)),
-            cause: Some(format!("{}: all {} failing cases looked at match{rival}", cause.fault.fault, sample.len())),
-            hint: Some(cause.fault.tell.clone()),
-            members: failing,
-        }];
-    }
-    let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for at in failing {
-        let relation = done[at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
-        by_law.entry(if relation { &plans[at].law } else { "value" }).or_default().push(at);
-    }
-    let mut groups: Vec<Group> = by_law
-        .into_iter()
-        .map(|(law, members)| {
-            let title = config.catalog.laws.get(law).map_or_else(|| law.to_owned(), |law| law.law.title.clone());
-            Group {
-                verdict: Verdict::Fail,
-                title: format!("{law}: {}", lower_first(&title)),
-                cause: None,
-                hint: None,
-                members,
-            }
-        })
-        .collect();
+    groups.extend(by_law(config, plans, done, &left));
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
+}
+
+/// The cases that one fault explains, if one explains enough of a sample to be more than a coincidence.
+fn caused(config: &RunConfig<'_>, meaning: &Meaning, done: &[Done], left: &[usize]) -> Option<Group> {
+    let with_calls: Vec<usize> = left.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
+    let step = with_calls.len().div_ceil(EVIDENCE_LIMIT).max(1);
+    let sample: Vec<usize> = with_calls.iter().copied().step_by(step).collect();
+    let causes = cause(&evidence(config, done, &sample), meaning, config.catalog.faults.values());
+    let best = causes.first().filter(|best| best.explained.len() * LEAST_SHARE >= sample.len())?;
+    let all = cause(&evidence(config, done, &with_calls), meaning, [best.fault]);
+    let members: Vec<usize> = all.first()?.explained.iter().map(|at| with_calls[*at]).collect();
+    let rival = causes.get(1).map_or(String::new(), |rival| {
+        format!("; next best, {}, matches {} of {} looked at", rival.fault.fault, rival.explained.len(), sample.len())
+    });
+    let share = if members.len() == left.len() {
+        format!("all {} failing cases match", members.len())
+    } else {
+        format!("{} of {} failing cases match", members.len(), left.len())
+    };
+    Some(Group {
+        verdict: Verdict::Fail,
+        title: format!("{} {}", best.fault.code, lower_first(&best.fault.title)),
+        cause: Some(format!("{}: {share}{rival}", best.fault.fault)),
+        hint: Some(best.fault.tell.clone()),
+        members,
+    })
+}
+
+fn by_law(config: &RunConfig<'_>, plans: &[CasePlan], done: &[Done], failing: &[usize]) -> Vec<Group> {
+    let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in failing {
+        let relation = done[*at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
+        by_law.entry(if relation { &plans[*at].law } else { "value" }).or_default().push(*at);
+    }
+    let group = |(law, members): (&str, Vec<usize>)| {
+        let title = config.catalog.laws.get(law).map_or_else(|| law.to_owned(), |law| law.law.title.clone());
+        Group {
+            verdict: Verdict::Fail,
+            title: format!("{law}: {}", lower_first(&title)),
+            cause: None,
+            hint: None,
+            members,
+        }
+    };
+    by_law.into_iter().map(group).collect()
 }
 
 /// Targets that broke: by what they said, in order of first appearance.

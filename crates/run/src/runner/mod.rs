@@ -141,21 +141,19 @@ fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> R
     }
 }
 
-/// Recorded calls of failing cases, spread over the run, each with its contract.
-fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done]) -> Vec<(&'a [CallRecord], &'a Contract)> {
-    let failing: Vec<&Done> =
-        done.iter().filter(|done| done.verdict == Verdict::Fail && !done.calls.is_empty()).collect();
-    let step = failing.len().div_ceil(EVIDENCE_LIMIT).max(1);
-    failing
-        .iter()
-        .step_by(step)
-        .filter_map(|done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?)))
-        .collect()
+/// Recorded calls of the given cases, each with its contract.
+fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Vec<(&'a [CallRecord], &'a Contract)> {
+    let of = |done: &'a Done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?));
+    cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
 fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
     let fields: Vec<&str> = config.conventions.iter().map(|convention| convention.field.as_str()).collect();
-    let failures = evidence(config, done);
+    let failing = |at: &usize| done[*at].verdict == Verdict::Fail && !done[*at].calls.is_empty();
+    let failing: Vec<usize> = (0..done.len()).filter(failing).collect();
+    let step = failing.len().div_ceil(EVIDENCE_LIMIT).max(1);
+    let sample: Vec<usize> = failing.into_iter().step_by(step).collect();
+    let failures = evidence(config, done, &sample);
     if failures.is_empty() {
         return Vec::new();
     }
