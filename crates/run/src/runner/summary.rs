@@ -33,7 +33,13 @@ pub(super) fn summary(
     for (done, plan) in done.iter().zip(plans) {
         *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
         if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
-            let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.as_str());
+            // Without numbers, so that one reason with changing extents is one line.
+            let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
+            let reason = reason
+                .split(|c: char| c.is_ascii_digit())
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join("#");
             *coverage.declined.entry(format!("{} {reason}", done.verdict)).or_default() += 1;
         }
         if done.verdict.is_checked() {
