@@ -1,17 +1,17 @@
 //! Evaluation of one law on one case.
 
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{
     Binding, Call, Case, CheckedLaw, Contract, Evidence, Meaning, Observation, Output, Response, Target, Tensor,
     Verdict,
 };
 use std::collections::BTreeMap;
 
-use super::call::{CallRecord, check_value, exact_balls, fits, malformed, show_shape, target_balls};
+use super::call::{CallRecord, check_value, exact_balls, fits};
 use super::matrices::BallMatrices;
-use super::relation::{Decision, Relation, Sides, decide};
+use super::relation::Decision;
+use super::value::Value;
 use crate::ball::Ball;
-use crate::interpret::{Expected, interpret, visibility};
+use crate::interpret::{Expected, interpret};
 use crate::lowering::Want;
 
 /// By what a target is judged.
@@ -44,23 +44,6 @@ pub(super) enum Stop {
     Form(Evidence),
     /// The law asks for something impossible: an error in the law, not in the target.
     Law(String),
-}
-
-/// A value of the language.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    /// An option that the case leaves off.
-    Absent,
-    Number(Ball),
-    Integer(i64),
-    Index(usize),
-    Indices(Vec<usize>),
-    Matrices(BallMatrices),
-    /// The case's own mask or bias, still in its broadcast form.
-    CaseOption(&'static str, BallMatrices),
-    /// A result of the target, by number of the call.
-    Returned(usize),
-    Shape(Vec<i64>),
 }
 
 /// Runs `law` on `case`.
@@ -121,11 +104,11 @@ pub(super) struct Evaluator<'a> {
     pub(super) case: &'a Case,
     pub(super) judge: Judge<'a>,
     target: &'a mut dyn Target,
-    names: BTreeMap<String, Value>,
+    pub(super) names: BTreeMap<String, Value>,
     /// Text of the formula being evaluated, for labels.
-    source: String,
-    records: Vec<CallRecord>,
-    expected: Vec<Expected>,
+    pub(super) source: String,
+    pub(super) records: Vec<CallRecord>,
+    pub(super) expected: Vec<Expected>,
     /// What the calls' own value checks decided so far.
     values: Decision,
 }
@@ -237,315 +220,6 @@ impl<'a> Evaluator<'a> {
         }
         self.records = records;
         found
-    }
-
-    /// The case's mask or bias as a full matrix, remembered to be the case's own.
-    fn case_option(&self, name: &'static str) -> Result<Value, Stop> {
-        let dims = self.case.dims;
-        let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
-        let (shape, data): (&[usize], Vec<f64>) = match name {
-            "mask" => match &self.case.options.mask {
-                Some(mask) => (&mask.shape, mask.data.iter().map(|m| f64::from(u8::from(*m))).collect()),
-                None => return Ok(Value::Absent),
-            },
-            _ => match &self.case.options.bias {
-                Some(bias) => (&bias.shape, bias.data.clone()),
-                None => return Ok(Value::Absent),
-            },
-        };
-        let entry = |at: usize| {
-            let j = at % full[3];
-            let i = at / full[3] % full[2];
-            let h = at / (full[3] * full[2]) % full[1];
-            let b = at / (full[3] * full[2] * full[1]);
-            Ball::exact(data[crate::lowering::broadcast_at(shape, [b, h, i, j])])
-        };
-        let data = (0..full.iter().product()).map(entry).collect();
-        let matrices = BallMatrices { batch: Some(full[0]), heads: Some(full[1]), rows: full[2], cols: full[3], data };
-        Ok(Value::CaseOption(name, matrices))
-    }
-
-    /// A statement.
-    fn truth(&mut self, expr: &Expr) -> Result<Decision, Stop> {
-        let ExprKind::Binary(op, left, right) = &expr.kind else {
-            return Err(Stop::Law("statement: expected a relation".to_owned()));
-        };
-        if *op == BinaryOp::And {
-            let first = self.truth(left)?;
-            return Ok(first.and(self.truth(right)?));
-        }
-        if *op == BinaryOp::In {
-            let ExprKind::Apply { args, .. } = &right.kind else {
-                return Err(Stop::Law("`in`: expected between(low, high)".to_owned()));
-            };
-            let (value, low, high) = (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
-            let (label, low_label, high_label) = (self.text(left), self.text(&args[0]), self.text(&args[1]));
-            let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
-            return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
-        }
-        let (x, y) = (self.value(left)?, self.value(right)?);
-        let (x_text, y_text) = (self.text(left), self.text(right));
-        if let (Value::Shape(got), Value::Shape(expected)) = (&x, &y) {
-            return Ok(self.same_shape(got, expected, &x_text));
-        }
-        match op {
-            BinaryOp::Eq => self.relate(Relation::Equal, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::SameBits => self.relate(Relation::SameBits, (&x, &x_text), (&y, &y_text)),
-            other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
-        }
-    }
-
-    fn same_shape(&self, got: &[i64], expected: &[i64], place: &str) -> Decision {
-        if got == expected {
-            return Decision::pass();
-        }
-        let show =
-            |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
-        let evidence =
-            Evidence { place: place.to_owned(), expected: show(expected), got: show(got), ratio: None, relation: true };
-        Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
-    }
-
-    fn relate(&mut self, relation: Relation, left: (&Value, &str), right: (&Value, &str)) -> Result<Decision, Stop> {
-        let (x, y) = (self.matrices(left.0)?, self.matrices(right.0)?);
-        let (x, y) = self.align(x, y)?;
-        Ok(decide(relation, &x, &y, &Sides { left: left.1, right: right.1 }))
-    }
-
-    /// The source text of a subexpression.
-    pub(super) fn text(&self, expr: &Expr) -> String {
-        self.source.get(expr.span.clone()).unwrap_or("expression").to_owned()
-    }
-
-    /// The value of an expression.
-    pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, Stop> {
-        match &expr.kind {
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => Ok(Value::Integer(*x as i64)),
-            ExprKind::Number(x) => Ok(Value::Number(Ball::exact(*x))),
-            ExprKind::Name(name) => self.name(name),
-            ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
-                Value::Integer(n) => Ok(Value::Integer(-n)),
-                Value::Number(x) => Ok(Value::Number(-x)),
-                other => Ok(Value::Matrices(self.matrices(&other)?.each(std::ops::Neg::neg))),
-            },
-            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => {
-                Err(Stop::Law("expression: not a value".to_owned()))
-            }
-            ExprKind::Transpose(x) => match self.value(x)? {
-                Value::Absent => Ok(Value::Absent),
-                other => Ok(Value::Matrices(self.matrices(&other)?.transpose())),
-            },
-            ExprKind::Tuple(items) => {
-                let extents = items.iter().map(|item| self.integer(item)).collect::<Result<_, _>>()?;
-                Ok(Value::Shape(extents))
-            }
-            ExprKind::Apply { function, args, named } => self.apply(function, args, named, expr),
-            ExprKind::Binary(op, x, y) => {
-                let (x, y) = (self.value(x)?, self.value(y)?);
-                self.binary(*op, x, y)
-            }
-        }
-    }
-
-    fn name(&self, name: &str) -> Result<Value, Stop> {
-        if let Some(value) = self.names.get(name) {
-            return Ok(value.clone());
-        }
-        let d = self.case.dims;
-        let size = |n: usize| Ok(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
-        match name {
-            "b" => size(d.b),
-            "h_q" => size(d.h_q),
-            "h_k" => size(d.h_k),
-            "n_q" => size(d.n_q),
-            "n_k" => size(d.n_k),
-            "d_k" => size(d.d_k),
-            "d_v" => size(d.d_v),
-            "attended" => Ok(Value::Matrices(self.attended())),
-            other => Err(Stop::Law(format!("name `{other}`: not bound by the case"))),
-        }
-    }
-
-    /// A call with the case's extents and options, for asking the meaning what is visible; its numbers do not matter.
-    pub(super) fn blank_call(&self) -> Call {
-        let d = self.case.dims;
-        let dtype = self.case.dtype;
-        let zeros =
-            |shape: [usize; 4]| Tensor { dtype, shape: shape.to_vec(), data: vec![0.0; shape.iter().product()] };
-        let options = &self.case.options;
-        Call {
-            query: zeros([d.b, d.h_q, d.n_q, d.d_k]),
-            key: zeros([d.b, d.h_k, d.n_k, d.d_k]),
-            value: zeros([d.b, d.h_k, d.n_k, d.d_v]),
-            scale: options.scale,
-            causal: options.causal,
-            mask: options.mask.clone(),
-            bias: options.bias.clone(),
-            return_weights: false,
-        }
-    }
-
-    /// What a row of ones comes back as: 1 where the query sees a key, else what the meaning says of empty rows.
-    fn attended(&self) -> BallMatrices {
-        let d = self.case.dims;
-        let seen = visibility(self.judge.meaning, &self.blank_call());
-        let empty = match self.judge.meaning.empty_row {
-            qkvet_spec::EmptyRow::Zero => 0.0,
-            qkvet_spec::EmptyRow::Nan => f64::NAN,
-            qkvet_spec::EmptyRow::Mean => 1.0,
-        };
-        let entry =
-            |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });
-        let data = (0..d.b * d.h_q * d.n_q).map(entry).collect();
-        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: 1, data }
-    }
-
-    fn binary(&mut self, op: BinaryOp, x: Value, y: Value) -> Result<Value, Stop> {
-        let scalar = |value: &Value| matches!(value, Value::Number(_) | Value::Integer(_));
-        match (op, &x, &y) {
-            (_, Value::Absent, _) | (_, _, Value::Absent) => return Ok(Value::Absent),
-            (BinaryOp::Add, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x + y)),
-            (BinaryOp::Sub, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x - y)),
-            (BinaryOp::Mul, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x * y)),
-            _ => {}
-        }
-        let combine: fn(Ball, Ball) -> Ball = match op {
-            BinaryOp::MatMul => {
-                let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
-                let (x, y) = self.align_leads(x, y)?;
-                if x.cols != y.rows {
-                    return Err(Stop::Law(format!("`@`: expected {} rows, got {}", x.cols, y.rows)));
-                }
-                return Ok(Value::Matrices(x.matmul(&y)));
-            }
-            BinaryOp::Add => |x, y| x + y,
-            BinaryOp::Sub => |x, y| x - y,
-            BinaryOp::Mul => |x, y| x * y,
-            BinaryOp::Div => |x, y| x / y,
-            other => return Err(Stop::Law(format!("`{}`: not a value", other.symbol()))),
-        };
-        if scalar(&x) && scalar(&y) {
-            return Ok(Value::Number(combine(self.number(&x)?, self.number(&y)?)));
-        }
-        if scalar(&x) {
-            let x = self.number(&x)?;
-            return Ok(Value::Matrices(self.matrices(&y)?.each(|y| combine(x, y))));
-        }
-        if scalar(&y) {
-            let y = self.number(&y)?;
-            return Ok(Value::Matrices(self.matrices(&x)?.each(|x| combine(x, y))));
-        }
-        let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
-        let (x, y) = self.align(x, y)?;
-        Ok(Value::Matrices(x.zip(&y, combine)))
-    }
-
-    /// A number.
-    #[expect(clippy::cast_precision_loss, reason = "extents are far below 2^53")]
-    pub(super) fn number(&self, value: &Value) -> Result<Ball, Stop> {
-        match value {
-            Value::Number(x) => Ok(*x),
-            Value::Integer(n) => Ok(Ball::exact(*n as f64)),
-            _ => Err(Stop::Law("expression: expected a number".to_owned())),
-        }
-    }
-
-    /// An extent.
-    pub(super) fn integer(&mut self, expr: &Expr) -> Result<i64, Stop> {
-        match self.value(expr)? {
-            Value::Integer(n) => Ok(n),
-            _ => Err(Stop::Law(format!("`{}`: expected a whole number", self.text(expr)))),
-        }
-    }
-
-    /// Matrices; a result of the target is checked for its form here, a number becomes a 1 × 1 matrix.
-    pub(super) fn matrices(&self, value: &Value) -> Result<BallMatrices, Stop> {
-        match value {
-            Value::Matrices(m) | Value::CaseOption(_, m) => Ok(m.clone()),
-            Value::Number(_) | Value::Integer(_) => {
-                let x = self.number(value)?;
-                Ok(BallMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] })
-            }
-            Value::Returned(at) => {
-                let (record, expected) = (&self.records[*at], &self.expected[*at]);
-                match (malformed(record, &expected.shape), record.returned()) {
-                    (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
-                    (Some(evidence), _) => Err(Stop::Form(evidence)),
-                    (None, None) => Err(Stop::Law("result: expected weights".to_owned())),
-                }
-            }
-            _ => Err(Stop::Law("expression: expected a matrix".to_owned())),
-        }
-    }
-
-    /// The shape that the target claims for a result, or the shape of a matrix.
-    pub(super) fn shape(&self, value: &Value) -> Result<Vec<i64>, Stop> {
-        let signed = |n: &usize| i64::try_from(*n).unwrap_or(i64::MAX);
-        if let Value::Returned(at) = value
-            && let Some(tensor) = self.records[*at].returned()
-        {
-            return Ok(tensor.shape.iter().map(signed).collect());
-        }
-        let m = self.matrices(value)?;
-        let (batch, heads) = m.leads();
-        Ok([batch, heads, m.rows, m.cols].iter().map(signed).collect())
-    }
-
-    /// Both operands with the same leads and extents; a 1 × 1 matrix meets any other.
-    fn align(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
-        let (x, y) = self.align_leads(x, y)?;
-        if (x.rows, x.cols) == (y.rows, y.cols) {
-            return Ok((x, y));
-        }
-        let spread = |m: &BallMatrices, rows: usize, cols: usize| {
-            m.map(rows, cols, |one, out| out.extend(std::iter::repeat_n(one[0], rows * cols)))
-        };
-        match ((x.rows, x.cols), (y.rows, y.cols)) {
-            ((1, 1), (rows, cols)) => Ok((spread(&x, rows, cols), y)),
-            ((rows, cols), (1, 1)) => {
-                let y = spread(&y, rows, cols);
-                Ok((x, y))
-            }
-            (left, right) => Err(Stop::Law(format!("extents: expected {left:?} on both sides, got {right:?}"))),
-        }
-    }
-
-    /// Both operands with the same leads: key/value heads are read once for every query head.
-    pub(super) fn align_leads(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
-        let d = self.case.dims;
-        let (mut x, mut y) = (x, y);
-        if let (Some(left), Some(right)) = (x.heads, y.heads)
-            && left != right
-        {
-            if (left, right) == (d.h_k, d.h_q) {
-                x = self.repeat_heads(&x);
-            } else if (left, right) == (d.h_q, d.h_k) {
-                y = self.repeat_heads(&y);
-            } else {
-                return Err(Stop::Law(format!("heads: expected {left}, got {right}")));
-            }
-        }
-        match (x.batch, y.batch) {
-            (Some(left), Some(right)) if left != right => {
-                Err(Stop::Law(format!("batch: expected {left}, got {right}")))
-            }
-            _ => Ok((x, y)),
-        }
-    }
-
-    /// One matrix for every query head, by the declared head map.
-    pub(super) fn repeat_heads(&self, m: &BallMatrices) -> BallMatrices {
-        let call = self.blank_call();
-        let mut data = Vec::new();
-        for b in 0..m.batch.unwrap_or(1) {
-            for h in 0..self.case.dims.h_q {
-                data.extend_from_slice(m.at(b, crate::interpret::key_head(self.judge.meaning, &call, h)));
-            }
-        }
-        BallMatrices { batch: m.batch, heads: Some(self.case.dims.h_q), rows: m.rows, cols: m.cols, data }
     }
 
     /// Puts a call to the target and checks what comes back.

@@ -4,8 +4,9 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 use qkvet_spec::{BoolTensor, Call, Tensor};
 
 use super::call::{bool_tensor, tensor};
-use super::evaluate::{Evaluator, Stop, Value};
+use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
+use super::value::Value;
 use crate::ball::Ball;
 use crate::interpret::{key_head, visibility};
 use crate::lowering::Want;

@@ -5,9 +5,11 @@
 
 mod call;
 mod evaluate;
+mod expression;
 mod function;
 mod matrices;
 mod relation;
+mod value;
 
 pub use call::CallRecord;
 pub use evaluate::{Judge, Outcome, evaluate, explains};

@@ -1,0 +1,156 @@
+//! Expressions: names, literals, operators and statements, by walking the tree.
+
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
+use qkvet_spec::{Evidence, Verdict};
+
+use super::call::show_shape;
+use super::evaluate::{Evaluator, Stop};
+use super::relation::{Decision, Relation, Sides, decide};
+use super::value::Value;
+use crate::ball::Ball;
+
+impl Evaluator<'_> {
+    /// A statement.
+    pub(super) fn truth(&mut self, expr: &Expr) -> Result<Decision, Stop> {
+        let ExprKind::Binary(op, left, right) = &expr.kind else {
+            return Err(Stop::Law("statement: expected a relation".to_owned()));
+        };
+        if *op == BinaryOp::And {
+            let first = self.truth(left)?;
+            return Ok(first.and(self.truth(right)?));
+        }
+        if *op == BinaryOp::In {
+            let ExprKind::Apply { args, .. } = &right.kind else {
+                return Err(Stop::Law("`in`: expected between(low, high)".to_owned()));
+            };
+            let (value, low, high) = (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
+            let (label, low_label, high_label) = (self.text(left), self.text(&args[0]), self.text(&args[1]));
+            let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
+            return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
+        }
+        let (x, y) = (self.value(left)?, self.value(right)?);
+        let (x_text, y_text) = (self.text(left), self.text(right));
+        if let (Value::Shape(got), Value::Shape(expected)) = (&x, &y) {
+            return Ok(self.same_shape(got, expected, &x_text));
+        }
+        match op {
+            BinaryOp::Eq => self.relate(Relation::Equal, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::SameBits => self.relate(Relation::SameBits, (&x, &x_text), (&y, &y_text)),
+            other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
+        }
+    }
+
+    fn same_shape(&self, got: &[i64], expected: &[i64], place: &str) -> Decision {
+        if got == expected {
+            return Decision::pass();
+        }
+        let show =
+            |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
+        let evidence =
+            Evidence { place: place.to_owned(), expected: show(expected), got: show(got), ratio: None, relation: true };
+        Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
+    }
+
+    fn relate(&mut self, relation: Relation, left: (&Value, &str), right: (&Value, &str)) -> Result<Decision, Stop> {
+        let (x, y) = (self.matrices(left.0)?, self.matrices(right.0)?);
+        let (x, y) = self.align(x, y)?;
+        Ok(decide(relation, &x, &y, &Sides { left: left.1, right: right.1 }))
+    }
+
+    /// The source text of a subexpression.
+    pub(super) fn text(&self, expr: &Expr) -> String {
+        self.source.get(expr.span.clone()).unwrap_or("expression").to_owned()
+    }
+
+    /// The value of an expression.
+    pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        match &expr.kind {
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
+            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => Ok(Value::Integer(*x as i64)),
+            ExprKind::Number(x) => Ok(Value::Number(Ball::exact(*x))),
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
+                Value::Integer(n) => Ok(Value::Integer(-n)),
+                Value::Number(x) => Ok(Value::Number(-x)),
+                other => Ok(Value::Matrices(self.matrices(&other)?.each(std::ops::Neg::neg))),
+            },
+            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => {
+                Err(Stop::Law("expression: not a value".to_owned()))
+            }
+            ExprKind::Transpose(x) => match self.value(x)? {
+                Value::Absent => Ok(Value::Absent),
+                other => Ok(Value::Matrices(self.matrices(&other)?.transpose())),
+            },
+            ExprKind::Tuple(items) => {
+                let extents = items.iter().map(|item| self.integer(item)).collect::<Result<_, _>>()?;
+                Ok(Value::Shape(extents))
+            }
+            ExprKind::Apply { function, args, named } => self.apply(function, args, named, expr),
+            ExprKind::Binary(op, x, y) => {
+                let (x, y) = (self.value(x)?, self.value(y)?);
+                self.binary(*op, x, y)
+            }
+        }
+    }
+
+    fn name(&self, name: &str) -> Result<Value, Stop> {
+        if let Some(value) = self.names.get(name) {
+            return Ok(value.clone());
+        }
+        let d = self.case.dims;
+        let size = |n: usize| Ok(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
+        match name {
+            "b" => size(d.b),
+            "h_q" => size(d.h_q),
+            "h_k" => size(d.h_k),
+            "n_q" => size(d.n_q),
+            "n_k" => size(d.n_k),
+            "d_k" => size(d.d_k),
+            "d_v" => size(d.d_v),
+            "attended" => Ok(Value::Matrices(self.attended())),
+            other => Err(Stop::Law(format!("name `{other}`: not bound by the case"))),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, x: Value, y: Value) -> Result<Value, Stop> {
+        let scalar = |value: &Value| matches!(value, Value::Number(_) | Value::Integer(_));
+        match (op, &x, &y) {
+            (_, Value::Absent, _) | (_, _, Value::Absent) => return Ok(Value::Absent),
+            (BinaryOp::Add, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x + y)),
+            (BinaryOp::Sub, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x - y)),
+            (BinaryOp::Mul, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x * y)),
+            _ => {}
+        }
+        let combine: fn(Ball, Ball) -> Ball = match op {
+            BinaryOp::MatMul => {
+                let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
+                let (x, y) = self.align_leads(x, y)?;
+                if x.cols != y.rows {
+                    return Err(Stop::Law(format!("`@`: expected {} rows, got {}", x.cols, y.rows)));
+                }
+                return Ok(Value::Matrices(x.matmul(&y)));
+            }
+            BinaryOp::Add => |x, y| x + y,
+            BinaryOp::Sub => |x, y| x - y,
+            BinaryOp::Mul => |x, y| x * y,
+            BinaryOp::Div => |x, y| x / y,
+            other => return Err(Stop::Law(format!("`{}`: not a value", other.symbol()))),
+        };
+        if scalar(&x) && scalar(&y) {
+            return Ok(Value::Number(combine(self.number(&x)?, self.number(&y)?)));
+        }
+        if scalar(&x) {
+            let x = self.number(&x)?;
+            return Ok(Value::Matrices(self.matrices(&y)?.each(|y| combine(x, y))));
+        }
+        if scalar(&y) {
+            let y = self.number(&y)?;
+            return Ok(Value::Matrices(self.matrices(&x)?.each(|x| combine(x, y))));
+        }
+        let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
+        let (x, y) = self.align(x, y)?;
+        Ok(Value::Matrices(x.zip(&y, combine)))
+    }
+}

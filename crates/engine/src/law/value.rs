@@ -1,0 +1,194 @@
+//! Values of the language, what they can be read as, and how two of them are brought to the same extents.
+
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Call, Tensor};
+
+use super::call::{malformed, target_balls};
+use super::evaluate::{Evaluator, Stop};
+use super::matrices::BallMatrices;
+use crate::ball::Ball;
+use crate::interpret::visibility;
+
+/// A value of the language.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// An option that the case leaves off.
+    Absent,
+    Number(Ball),
+    Integer(i64),
+    Index(usize),
+    Indices(Vec<usize>),
+    Matrices(BallMatrices),
+    /// The case's own mask or bias, still in its broadcast form.
+    CaseOption(&'static str, BallMatrices),
+    /// A result of the target, by number of the call.
+    Returned(usize),
+    Shape(Vec<i64>),
+}
+
+impl Evaluator<'_> {
+    /// The case's mask or bias as a full matrix, remembered to be the case's own.
+    pub(super) fn case_option(&self, name: &'static str) -> Result<Value, Stop> {
+        let dims = self.case.dims;
+        let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
+        let (shape, data): (&[usize], Vec<f64>) = match name {
+            "mask" => match &self.case.options.mask {
+                Some(mask) => (&mask.shape, mask.data.iter().map(|m| f64::from(u8::from(*m))).collect()),
+                None => return Ok(Value::Absent),
+            },
+            _ => match &self.case.options.bias {
+                Some(bias) => (&bias.shape, bias.data.clone()),
+                None => return Ok(Value::Absent),
+            },
+        };
+        let entry = |at: usize| {
+            let j = at % full[3];
+            let i = at / full[3] % full[2];
+            let h = at / (full[3] * full[2]) % full[1];
+            let b = at / (full[3] * full[2] * full[1]);
+            Ball::exact(data[crate::lowering::broadcast_at(shape, [b, h, i, j])])
+        };
+        let data = (0..full.iter().product()).map(entry).collect();
+        let matrices = BallMatrices { batch: Some(full[0]), heads: Some(full[1]), rows: full[2], cols: full[3], data };
+        Ok(Value::CaseOption(name, matrices))
+    }
+
+    /// A call with the case's extents and options, for asking the meaning what is visible; its numbers do not matter.
+    pub(super) fn blank_call(&self) -> Call {
+        let d = self.case.dims;
+        let dtype = self.case.dtype;
+        let zeros =
+            |shape: [usize; 4]| Tensor { dtype, shape: shape.to_vec(), data: vec![0.0; shape.iter().product()] };
+        let options = &self.case.options;
+        Call {
+            query: zeros([d.b, d.h_q, d.n_q, d.d_k]),
+            key: zeros([d.b, d.h_k, d.n_k, d.d_k]),
+            value: zeros([d.b, d.h_k, d.n_k, d.d_v]),
+            scale: options.scale,
+            causal: options.causal,
+            mask: options.mask.clone(),
+            bias: options.bias.clone(),
+            return_weights: false,
+        }
+    }
+
+    /// What a row of ones comes back as: 1 where the query sees a key, else what the meaning says of empty rows.
+    pub(super) fn attended(&self) -> BallMatrices {
+        let d = self.case.dims;
+        let seen = visibility(self.judge.meaning, &self.blank_call());
+        let empty = match self.judge.meaning.empty_row {
+            qkvet_spec::EmptyRow::Zero => 0.0,
+            qkvet_spec::EmptyRow::Nan => f64::NAN,
+            qkvet_spec::EmptyRow::Mean => 1.0,
+        };
+        let entry =
+            |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });
+        let data = (0..d.b * d.h_q * d.n_q).map(entry).collect();
+        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: 1, data }
+    }
+
+    /// A number.
+    #[expect(clippy::cast_precision_loss, reason = "extents are far below 2^53")]
+    pub(super) fn number(&self, value: &Value) -> Result<Ball, Stop> {
+        match value {
+            Value::Number(x) => Ok(*x),
+            Value::Integer(n) => Ok(Ball::exact(*n as f64)),
+            _ => Err(Stop::Law("expression: expected a number".to_owned())),
+        }
+    }
+
+    /// An extent.
+    pub(super) fn integer(&mut self, expr: &Expr) -> Result<i64, Stop> {
+        match self.value(expr)? {
+            Value::Integer(n) => Ok(n),
+            _ => Err(Stop::Law(format!("`{}`: expected a whole number", self.text(expr)))),
+        }
+    }
+
+    /// Matrices; a result of the target is checked for its form here, a number becomes a 1 × 1 matrix.
+    pub(super) fn matrices(&self, value: &Value) -> Result<BallMatrices, Stop> {
+        match value {
+            Value::Matrices(m) | Value::CaseOption(_, m) => Ok(m.clone()),
+            Value::Number(_) | Value::Integer(_) => {
+                let x = self.number(value)?;
+                Ok(BallMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] })
+            }
+            Value::Returned(at) => {
+                let (record, expected) = (&self.records[*at], &self.expected[*at]);
+                match (malformed(record, &expected.shape), record.returned()) {
+                    (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
+                    (Some(evidence), _) => Err(Stop::Form(evidence)),
+                    (None, None) => Err(Stop::Law("result: expected weights".to_owned())),
+                }
+            }
+            _ => Err(Stop::Law("expression: expected a matrix".to_owned())),
+        }
+    }
+
+    /// The shape that the target claims for a result, or the shape of a matrix.
+    pub(super) fn shape(&self, value: &Value) -> Result<Vec<i64>, Stop> {
+        let signed = |n: &usize| i64::try_from(*n).unwrap_or(i64::MAX);
+        if let Value::Returned(at) = value
+            && let Some(tensor) = self.records[*at].returned()
+        {
+            return Ok(tensor.shape.iter().map(signed).collect());
+        }
+        let m = self.matrices(value)?;
+        let (batch, heads) = m.leads();
+        Ok([batch, heads, m.rows, m.cols].iter().map(signed).collect())
+    }
+
+    /// Both operands with the same leads and extents; a 1 × 1 matrix meets any other.
+    pub(super) fn align(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
+        let (x, y) = self.align_leads(x, y)?;
+        if (x.rows, x.cols) == (y.rows, y.cols) {
+            return Ok((x, y));
+        }
+        let spread = |m: &BallMatrices, rows: usize, cols: usize| {
+            m.map(rows, cols, |one, out| out.extend(std::iter::repeat_n(one[0], rows * cols)))
+        };
+        match ((x.rows, x.cols), (y.rows, y.cols)) {
+            ((1, 1), (rows, cols)) => Ok((spread(&x, rows, cols), y)),
+            ((rows, cols), (1, 1)) => {
+                let y = spread(&y, rows, cols);
+                Ok((x, y))
+            }
+            (left, right) => Err(Stop::Law(format!("extents: expected {left:?} on both sides, got {right:?}"))),
+        }
+    }
+
+    /// Both operands with the same leads: key/value heads are read once for every query head.
+    pub(super) fn align_leads(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
+        let d = self.case.dims;
+        let (mut x, mut y) = (x, y);
+        if let (Some(left), Some(right)) = (x.heads, y.heads)
+            && left != right
+        {
+            if (left, right) == (d.h_k, d.h_q) {
+                x = self.repeat_heads(&x);
+            } else if (left, right) == (d.h_q, d.h_k) {
+                y = self.repeat_heads(&y);
+            } else {
+                return Err(Stop::Law(format!("heads: expected {left}, got {right}")));
+            }
+        }
+        match (x.batch, y.batch) {
+            (Some(left), Some(right)) if left != right => {
+                Err(Stop::Law(format!("batch: expected {left}, got {right}")))
+            }
+            _ => Ok((x, y)),
+        }
+    }
+
+    /// One matrix for every query head, by the declared head map.
+    pub(super) fn repeat_heads(&self, m: &BallMatrices) -> BallMatrices {
+        let call = self.blank_call();
+        let mut data = Vec::new();
+        for b in 0..m.batch.unwrap_or(1) {
+            for h in 0..self.case.dims.h_q {
+                data.extend_from_slice(m.at(b, crate::interpret::key_head(self.judge.meaning, &call, h)));
+            }
+        }
+        BallMatrices { batch: m.batch, heads: Some(self.case.dims.h_q), rows: m.rows, cols: m.cols, data }
+    }
+}
