@@ -2,6 +2,7 @@
 //! smallest witnesses. What it does is told as events; what it found is one [`Summary`].
 
 mod findings;
+mod groups;
 mod pass;
 mod store;
 mod summary;
@@ -19,6 +20,7 @@ use qkvet_spec::{
 
 use crate::python::StartError;
 use crate::target::NamedTarget;
+use findings::Scene;
 use pass::{Done, Pass};
 pub use store::{StoreError, Stored, read_case};
 
@@ -97,23 +99,24 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut done = pass.judge(&plans, &declared, &mut |done, verdict| {
         events(Event::Case { done, total: plans.len(), verdict });
     })?;
-    let mut meaning = declared.clone();
+    let (mut meaning, mut conventions) = (declared.clone(), config.conventions.clone());
     let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
     let mut explained = Vec::new();
     if !found.is_empty() {
-        let names: Vec<String> =
-            found.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect();
-        events(Event::Notice(format!("judging again under {}", names.join(", "))));
+        events(Event::Notice(format!("judging again under {}", store::names(&found).join(", "))));
         let under = applied(&declared, &found);
         let again = pass.judge(&plans, &under, &mut |_, _| {})?;
         if consistent(&done, &again) {
-            explained = findings::conventions(config, &mut pass, &plans, &declared, &found, &done)?;
+            let scene = Scene { config, plans: &plans, done: &done, meaning: &declared, conventions: &conventions };
+            explained = findings::conventions(&scene, &mut pass, &found)?;
             done = again;
             meaning = under;
+            conventions.extend(found);
         }
     }
     let mut findings = explained;
-    findings.extend(findings::verdicts(config, &mut pass, &plans, &meaning, &done)?);
+    let scene = Scene { config, plans: &plans, done: &done, meaning: &meaning, conventions: &conventions };
+    findings.extend(findings::verdicts(&scene, &mut pass)?);
     let summary =
         summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
     events(Event::Finished(Box::new(summary.clone())));
@@ -127,11 +130,7 @@ fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> R
         environment: environment.to_vec(),
         suite: config.suite.suite.clone(),
         seed: config.seed,
-        conventions: config
-            .conventions
-            .iter()
-            .map(|convention| format!("{}={}", convention.field, convention.value))
-            .collect(),
+        conventions: store::names(&config.conventions),
         contracts: config
             .contracts
             .iter()

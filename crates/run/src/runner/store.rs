@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_gen::{from_json, to_json};
-use qkvet_spec::Case;
+use qkvet_spec::{Case, Convention};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -48,7 +48,7 @@ impl Stored {
 pub(super) struct Store {
     folder: PathBuf,
     target: String,
-    conventions: Vec<String>,
+    declared: Vec<String>,
     contracts: Vec<(qkvet_spec::Dtype, String)>,
 }
 
@@ -57,11 +57,7 @@ impl Store {
         let store = Self {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
-            conventions: config
-                .conventions
-                .iter()
-                .map(|convention| format!("{}={}", convention.field, convention.value))
-                .collect(),
+            declared: names(&config.conventions),
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
         };
         let cases = folder.join("cases");
@@ -75,23 +71,28 @@ impl Store {
 
     /// Remembers the case that worker `number` is about to run.
     pub(super) fn running(&self, number: usize, case: &Case) -> Result<(), StoreError> {
-        self.write(&self.folder.join(format!("running-{number}.json")), case)
+        self.write(&self.folder.join(format!("running-{number}.json")), case, &self.declared)
     }
 
-    /// Keeps a case for `qkvet replay`.
-    pub(super) fn keep(&self, id: &str, case: &Case) -> Result<(), StoreError> {
-        self.write(&self.folder.join("cases").join(format!("{id}.json")), case)
+    /// Keeps a case for `qkvet replay`, with the conventions it was judged under.
+    pub(super) fn keep(&self, id: &str, case: &Case, conventions: &[&Convention]) -> Result<(), StoreError> {
+        self.write(&self.folder.join("cases").join(format!("{id}.json")), case, &names(conventions))
     }
 
-    fn write(&self, path: &Path, case: &Case) -> Result<(), StoreError> {
+    fn write(&self, path: &Path, case: &Case, conventions: &[String]) -> Result<(), StoreError> {
         let contract =
             self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
         let fail = |error: serde_json::Error| StoreError { path: path.to_owned(), message: error.to_string() };
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
-        let stored = Stored { target: self.target.clone(), conventions: self.conventions.clone(), contract, case: raw };
+        let stored = Stored { target: self.target.clone(), conventions: conventions.to_vec(), contract, case: raw };
         let text = serde_json::to_string(&stored).map_err(fail)?;
         write(path, &text)
     }
+}
+
+/// `field=value` of each.
+pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
+    conventions.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), StoreError> {

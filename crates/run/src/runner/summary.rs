@@ -20,6 +20,7 @@ pub(super) fn summary(
     stopped: Option<String>,
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     let mut coverage = Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
     for law in &config.laws {
         coverage.laws.insert(law.law.law.clone(), 0);
@@ -33,14 +34,12 @@ pub(super) fn summary(
     for (done, plan) in done.iter().zip(plans) {
         *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
         if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
-            // Without numbers, so that one reason with changing extents is one line.
             let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
-            let reason = reason
-                .split(|c: char| c.is_ascii_digit())
-                .filter(|part| !part.is_empty())
-                .collect::<Vec<_>>()
-                .join("#");
-            *coverage.declined.entry(format!("{} {reason}", done.verdict)).or_default() += 1;
+            let reason = format!("{} {reason}", done.verdict);
+            // One reason with changing extents is one line: the first as it was written.
+            let key: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
+            let shown = reasons.entry(key).or_insert(reason);
+            *coverage.declined.entry(shown.clone()).or_default() += 1;
         }
         if done.verdict.is_checked() {
             cover(&mut coverage, done, plan);

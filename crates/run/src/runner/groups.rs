@@ -1,0 +1,118 @@
+//! From decided cases to groups that belong together: by fault, by law, by what a broken target said.
+
+use std::collections::BTreeMap;
+
+use qkvet_diagnose::cause;
+use qkvet_spec::{Convention, Fault, Verdict};
+
+use super::findings::Scene;
+use super::pass::Done;
+use super::{EVIDENCE_LIMIT, evidence};
+
+/// A fault is named as a cause when it explains at least one in this many of the failures looked at.
+const LEAST_SHARE: usize = 10;
+
+/// Cases that belong together.
+pub(super) struct Group<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) title: String,
+    /// The fault that explains every member.
+    pub(super) fault: Option<&'a Fault>,
+    pub(super) cause: Option<String>,
+    pub(super) hint: Option<String>,
+    pub(super) members: Vec<usize>,
+}
+
+impl<'a> Group<'a> {
+    fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
+        Self { verdict, title, fault: None, cause: None, hint: None, members }
+    }
+
+    /// The failing cases that use the option of an undeclared convention.
+    pub(super) fn of_convention(convention: &Convention, members: Vec<usize>) -> Self {
+        let title = format!("undeclared convention: {}", lower_first(&convention.title));
+        Self {
+            cause: Some(format!("the standard is {}; all else was judged under the convention", convention.standard)),
+            hint: Some(format!("declare it with --convention {}={}, or fix it", convention.field, convention.value)),
+            ..Self::plain(Verdict::Fail, title, members)
+        }
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Wrong results: by fault as long as one explains a good part of what is left, then by the law they break.
+pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
+    let mut left: Vec<usize> = (0..scene.done.len()).filter(|at| scene.done[*at].verdict == Verdict::Fail).collect();
+    let mut groups = Vec::new();
+    while !left.is_empty() {
+        let Some(group) = caused(scene, &left) else { break };
+        left.retain(|at| !group.members.contains(at));
+        groups.push(group);
+    }
+    groups.extend(by_law(scene, &left));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+    groups
+}
+
+/// The cases that one fault explains, if one explains enough of a sample to be more than a coincidence.
+fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
+    let Scene { config, meaning, done, .. } = *scene;
+    let with_calls: Vec<usize> = left.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
+    let step = with_calls.len().div_ceil(EVIDENCE_LIMIT).max(1);
+    let sample: Vec<usize> = with_calls.iter().copied().step_by(step).collect();
+    let causes = cause(&evidence(config, done, &sample), meaning, config.catalog.faults.values());
+    let best = causes.first().filter(|best| best.explained.len() * LEAST_SHARE >= sample.len())?;
+    let all = cause(&evidence(config, done, &with_calls), meaning, [best.fault]);
+    let members: Vec<usize> = all.first()?.explained.iter().map(|at| with_calls[*at]).collect();
+    let rival = causes.get(1).map_or(String::new(), |rival| {
+        format!("; next best, {}, matches {} of {} looked at", rival.fault.fault, rival.explained.len(), sample.len())
+    });
+    let share = if members.len() == left.len() {
+        format!("all {} failing cases match", members.len())
+    } else {
+        format!("{} of {} failing cases match", members.len(), left.len())
+    };
+    let title = format!("{} {}", best.fault.code, lower_first(&best.fault.title));
+    Some(Group {
+        fault: Some(best.fault),
+        cause: Some(format!("{}: {share}{rival}", best.fault.fault)),
+        hint: Some(best.fault.tell.clone()),
+        ..Group::plain(Verdict::Fail, title, members)
+    })
+}
+
+fn by_law<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+    let Scene { config, plans, done, .. } = *scene;
+    let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in failing {
+        let relation = done[*at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
+        by_law.entry(if relation { &plans[*at].law } else { "value" }).or_default().push(*at);
+    }
+    let group = |(law, members): (&str, Vec<usize>)| {
+        let title = config.catalog.laws.get(law).map_or_else(|| law.to_owned(), |law| law.law.title.clone());
+        Group::plain(Verdict::Fail, format!("{law}: {}", lower_first(&title)), members)
+    };
+    by_law.into_iter().map(group).collect()
+}
+
+/// Targets that broke: by what they said, numbers aside, in order of first appearance.
+pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
+    let mut groups: Vec<(String, Group<'a>)> = Vec::new();
+    for (at, one) in done.iter().enumerate().filter(|(_, done)| done.verdict == verdict) {
+        let said = match verdict {
+            Verdict::Nondet => "the same call gave different results",
+            _ => one.evidence.as_ref().map_or("", |evidence| evidence.got.as_str()),
+        };
+        let said = said.lines().next().unwrap_or_default().split("; stderr").next().unwrap_or_default();
+        let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.members.push(at),
+            None => groups.push((key, Group::plain(verdict, said.to_owned(), vec![at]))),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
