@@ -22,7 +22,9 @@ pub struct Convention {
     /// The option without which it makes no difference, if there is one.
     #[serde(default)]
     pub option: Option<CallOption>,
-    /// What the standard does instead.
+    /// The value of the field that stands for the standard.
+    pub standard_value: String,
+    /// What the standard does, in words.
     pub standard: String,
     /// Who follows it.
     #[serde(default)]

@@ -91,15 +91,12 @@ pub(super) fn conventions<'a>(
             .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
         Err(Failure::Spec(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}"))))
     };
-    chosen.iter().filter(|(field, value)| !is_standard(field, value)).map(find).collect()
+    chosen.iter().filter(|(field, value)| !is_standard(catalog, field, value)).map(find).collect()
 }
 
 /// Declaring the standard is allowed and changes nothing.
-fn is_standard(field: &str, value: &str) -> bool {
-    matches!(
-        (field, value),
-        ("causal", "lower-right") | ("empty-row", "zero") | ("mask", "true-attends") | ("head-map", "grouped")
-    )
+fn is_standard(catalog: &Catalog, field: &str, value: &str) -> bool {
+    catalog.conventions.values().any(|convention| convention.field == field && convention.standard_value == value)
 }
 
 /// Contracts by format: the loosest of each, unless declared.

@@ -85,18 +85,19 @@ fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
     })
 }
 
+/// What no fault explains: by the law whose relation is refuted; wrong values that refute none come together.
 fn by_law<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let Scene { config, plans, done, .. } = *scene;
-    let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut by_law: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
     for at in failing {
         let relation = done[*at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
-        by_law.entry(if relation { &plans[*at].law } else { "value" }).or_default().push(*at);
+        by_law.entry(relation.then_some(plans[*at].law.as_str())).or_default().push(*at);
     }
-    let group = |(law, members): (&str, Vec<usize>)| {
-        let title = config.catalog.laws.get(law).map_or_else(|| law.to_owned(), |law| law.law.title.clone());
-        Group::plain(Verdict::Fail, format!("{law}: {}", lower_first(&title)), members)
+    let title = |law: Option<&str>| match law.and_then(|law| config.catalog.laws.get(law)) {
+        Some(law) => format!("broken law {}: {}", law.law.law, lower_first(&law.law.title)),
+        None => "a wrong value in a call whose law is not refuted by it".to_owned(),
     };
-    by_law.into_iter().map(group).collect()
+    by_law.into_iter().map(|(law, members)| Group::plain(Verdict::Fail, title(law), members)).collect()
 }
 
 /// Targets that broke: by what they said, numbers aside, in order of first appearance.
