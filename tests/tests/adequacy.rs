@@ -23,18 +23,16 @@ enum Mark {
 }
 
 /// Runs the core suite on a target; the worst mark of every law, and failing cases in words.
-fn core(catalog: &Catalog, target: &mut dyn Target) -> (BTreeMap<String, Mark>, Vec<String>) {
+fn core(catalog: &Catalog, target: &mut dyn Target, meaning: &Meaning) -> (BTreeMap<String, Mark>, Vec<String>) {
     let suite = &catalog.suites["core"];
     let laws = catalog.suite_laws(suite).expect("core names known laws");
-    let standard = Meaning::standard();
     let mut marks: BTreeMap<String, Mark> = laws.iter().map(|law| (law.law.law.clone(), Mark::Held)).collect();
     let mut failures = Vec::new();
     for plan in plans(suite, &laws, &Dtype::ALL, 0) {
         let law = &catalog.laws[&plan.law];
         let case = build(law, &plan).expect("a case");
         let contract = catalog.default_contract(plan.dtype).expect("a contract");
-        let outcome =
-            evaluate(law, &case, Judge { meaning: &standard, contract }, target).expect("a law that can be evaluated");
+        let outcome = evaluate(law, &case, Judge { meaning, contract }, target).expect("a law that can be evaluated");
         let mark = match (outcome.verdict, &outcome.evidence) {
             (Verdict::Fail | Verdict::Nondet, Some(evidence)) if evidence.relation => Mark::Broken,
             (Verdict::Fail | Verdict::Nondet, _) => Mark::Value,
@@ -66,7 +64,7 @@ fn table(catalog: &Catalog) -> Vec<BTreeMap<String, Mark>> {
                 let Some(fault) = faults.get(at) else { break rows };
                 let mut target =
                     Simulator::new(Meaning::standard(), Execution::standard()).with_fault((*fault).clone());
-                rows.push((at, core(catalog, &mut target).0));
+                rows.push((at, core(catalog, &mut target, &Meaning::standard()).0));
             }
         };
         let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
@@ -132,7 +130,26 @@ fn core_passes_what_is_right() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let standard = Simulator::new(Meaning::standard(), Execution::standard());
     for (name, target) in [("standard", &mut standard.clone() as &mut dyn Target), ("flash", &mut Flash)] {
-        let (_, failures) = core(&catalog, target);
+        let (_, failures) = core(&catalog, target, &Meaning::standard());
         assert!(failures.is_empty(), "{name}: {} failures, the first:\n{}", failures.len(), failures[0]);
+    }
+}
+
+#[test]
+fn a_declared_convention_is_right() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    for convention in catalog.conventions.values() {
+        let meaning = convention.meaning.apply(&Meaning::standard());
+        let mut target = Simulator::new(meaning.clone(), Execution::standard());
+        let (_, failures) = core(&catalog, &mut target, &meaning);
+        assert!(
+            failures.is_empty(),
+            "{}: {} failures, the first:\n{}",
+            convention.convention,
+            failures.len(),
+            failures[0]
+        );
+        let (_, undeclared) = core(&catalog, &mut target, &Meaning::standard());
+        assert!(!undeclared.is_empty(), "{}: nothing notices it", convention.convention);
     }
 }

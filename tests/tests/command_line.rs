@@ -195,3 +195,80 @@ fn schemas_are_checked_in() {
         );
     }
 }
+
+#[test]
+fn every_fault_is_one_finding_that_names_it() {
+    let folder = folder();
+    let faults = run(folder.path(), &["list", "faults"]).stdout;
+    let mut wrong = Vec::new();
+    for line in faults.lines() {
+        let mut words = line.split_whitespace();
+        let (code, id) = (words.next().expect("a code"), words.next().expect("an id"));
+        let target = format!("builtin:fault/{id}");
+        let report = run(folder.path(), &["check", &target, "--dtype", "float32", "--format", "json", "-q"]).json();
+        let findings = report["findings"].as_array().expect("findings");
+        let named = findings.iter().all(|finding| {
+            let title = finding["title"].as_str().expect("a title");
+            title.contains(code) || finding["kind"] == "convention" || finding["verdict"] == "NONDET"
+        });
+        if findings.len() != 1 || !named {
+            wrong.push(format!("{id}: {:?}", findings.iter().map(|finding| &finding["title"]).collect::<Vec<_>>()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn stopping_at_the_first_finding_is_the_same_with_any_number_of_workers() {
+    let folder = folder();
+    let report = |jobs: &str| {
+        run(folder.path(), &["check", "builtin:fault/weights-not-normalized", "-x", "-j", jobs, "--format", "json"])
+            .stdout
+    };
+    let one = report("1");
+    for _ in 0..3 {
+        assert_eq!(one, report("2"));
+    }
+}
+
+#[test]
+fn every_printed_replay_line_works() {
+    let folder = folder();
+    write(
+        &folder,
+        "mine.yaml",
+        "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n",
+    );
+    let report = run(
+        folder.path(),
+        &["check", "builtin:fault/negative-values-lost", "--law", "mine.yaml", "--law", "value", "--format", "json"],
+    )
+    .json();
+    let findings = report["findings"].as_array().expect("findings");
+    assert!(!findings.is_empty());
+    for finding in findings {
+        let replay = finding["replay"].as_str().expect("a line");
+        let args: Vec<&str> = replay.split_whitespace().skip(1).collect();
+        run(folder.path(), &args).expect(1, &["FAIL"]);
+    }
+}
+
+#[test]
+fn hostile_laws_are_errors() {
+    let folder = folder();
+    let law = |expect: &str| format!("law: hostile\ntitle: t\nproof: exact\ncatches: []\nexpect: {expect}\n");
+    let check = |expect: &str, part: &str| {
+        write(&folder, "hostile.yaml", &law(expect));
+        run(folder.path(), &["check", "builtin:flash", "--law", "hostile.yaml", "--suite", "smoke", "-q"])
+            .expect(2, &[part]);
+    };
+    check(&format!("V{} == V", "+V".repeat(100_000)), "words and signs");
+    check(&format!("V{} == V", ".T".repeat(100_000)), "words and signs");
+    check("norm_max(ones(900000000, 900000000)) == 1", "elements");
+    check("norm_max(ones(900000, 100000)) == 1", "elements");
+    check("norm_max(ones(999999999*999999999*999999999)) == 1", "2^63");
+    write(&folder, "caught.yaml", "law: x\ntitle: t\nproof: exact\ncatches: [no-such-fault]\nexpect: V == V\n");
+    run(folder.path(), &["check", "builtin:flash", "--law", "caught.yaml"]).expect(2, &["no-such-fault"]);
+    write(&folder, "taken.yaml", "law: value\ntitle: t\nproof: exact\ncatches: []\nexpect: V == V\n");
+    run(folder.path(), &["check", "builtin:flash", "--law", "taken.yaml"]).expect(2, &["which is taken"]);
+}

@@ -4,7 +4,7 @@ use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, explains};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::{Simulator, faulty_meaning};
-use qkvet_spec::{Behavior, Contract, Execution, Fault, Meaning, Response, Target, Tensor};
+use qkvet_spec::{Behavior, Call, Contract, Execution, Fault, Meaning, Response, Target, Tensor};
 
 /// A fault and how much of the evidence it explains.
 #[derive(Clone, Debug)]
@@ -41,32 +41,41 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
         return calls.iter().any(|record| !record.output.inputs_unchanged);
     }
     if !fault.meaning.is_empty() {
-        return explains(calls, |call| faulty_meaning(base, fault, call), contract);
+        // A fault that strikes no call, or none that is wrong, explains nothing.
+        let meaning = |call: &Call| faulty_meaning(base, fault, call);
+        let wrong = |record: &CallRecord| {
+            let one = std::slice::from_ref(record);
+            meaning(&record.call) != *base && !explains(one, |_| base.clone(), contract)
+        };
+        return calls.iter().any(wrong) && explains(calls, meaning, contract);
     }
     if fault.execution.is_empty() || calls.is_empty() {
         return false;
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
     calls.iter().all(|record| match simulator.call(&record.call) {
-        Response::Output(output) => alike(record, &output.output, base, contract),
+        Response::Output(output) if record.want == Want::Output => alike(record, &output.output, base, contract),
+        Response::Output(output) => output.weights.is_some_and(|weights| alike(record, &weights, base, contract)),
         _ => false,
     })
 }
 
-/// Element by element: not finite in both, or the same bits, or right in both, or wrong in both.
+/// Element by element: not finite in both, or the same bits, or right in both. Where some elements overflowed in both,
+/// others may have lost their digits in different ways: there wrong in both counts too.
 fn alike(record: &CallRecord, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
-    let got = &record.output.output;
-    if got.shape != simulated.shape || record.want != Want::Output {
-        return false;
-    }
-    let expected = interpret(base, &record.call, contract, Want::Output);
+    let Some(got) = record.returned().filter(|got| got.shape == simulated.shape) else { return false };
+    let expected = interpret(base, &record.call, contract, record.want);
     let right = |at: usize, x: f64| {
         let ball = expected.exact[at];
         (x - ball.mid).abs() <= ball.rad + expected.hard[at]
     };
-    expected.exact.len() == got.data.len()
-        && got.data.iter().zip(&simulated.data).enumerate().all(|(at, (x, y))| match (x.is_finite(), y.is_finite()) {
-            (true, true) => x.to_bits() == y.to_bits() || right(at, *x) == right(at, *y),
-            (x, y) => x == y,
-        })
+    let overflowed = got.data.iter().zip(&simulated.data).any(|(x, y)| !x.is_finite() && !y.is_finite());
+    let same = |at: usize, x: f64, y: f64| match (x.is_finite(), y.is_finite()) {
+        (true, true) if x.to_bits() == y.to_bits() => true,
+        (true, true) if overflowed => right(at, x) == right(at, y),
+        (true, true) => right(at, x) && right(at, y),
+        (x, y) => x == y,
+    };
+    let mut pairs = got.data.iter().zip(&simulated.data).enumerate();
+    expected.exact.len() == got.data.len() && pairs.all(|(at, (x, y))| same(at, *x, *y))
 }

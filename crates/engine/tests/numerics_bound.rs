@@ -14,17 +14,8 @@ use qkvet_spec::{Contract, Dtype};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-const CONTRACTS: [&str; 6] = [
-    include_str!("../../../specs/contracts/f64.yaml"),
-    include_str!("../../../specs/contracts/f32.yaml"),
-    include_str!("../../../specs/contracts/bf16-flash.yaml"),
-    include_str!("../../../specs/contracts/bf16-unfused.yaml"),
-    include_str!("../../../specs/contracts/f16-flash.yaml"),
-    include_str!("../../../specs/contracts/f16-unfused.yaml"),
-];
-
 fn contracts() -> Vec<Contract> {
-    CONTRACTS.iter().map(|text| serde_yaml::from_str(text).unwrap()).collect()
+    qkvet_spec::Catalog::embedded().unwrap().contracts.into_values().collect()
 }
 
 fn contract(name: &str) -> Contract {

@@ -69,10 +69,12 @@ pub fn finding(finding: &Finding) -> String {
     let evidence = &finding.evidence;
     row(&mut out, "at", &evidence.place);
     row(&mut out, "expected", &evidence.expected);
-    let margin = match evidence.ratio {
-        Some(excess) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
-        None if finding.verdict == Verdict::Fail => format!("   (contract {} allows no error here)", finding.contract),
-        None => String::new(),
+    let margin = match (evidence.ratio, evidence.bound) {
+        (Some(excess), _) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
+        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
+            format!("   (contract {} allows no error here)", finding.contract)
+        }
+        _ => String::new(),
     };
     row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, WIDTH - 48)));
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {

@@ -73,13 +73,32 @@ impl Catalog {
         })
     }
 
-    fn check_references(&self) -> Result<(), SpecError> {
-        for law in self.laws.values() {
-            for fault in &law.law.catches {
-                Self::find("fault", &self.faults, fault)
-                    .map_err(|error| SpecError::plain(format!("catches of law {}: {}", law.law.law, error.summary)))?;
-            }
+    /// Adds a law that the user wrote and gives its id.
+    ///
+    /// # Errors
+    /// A law that does not fit, has an id that is taken, or catches a fault that does not exist.
+    pub fn add_law(&mut self, path: &str, source: &str) -> Result<String, SpecError> {
+        let law = law_from_yaml(path, source)?;
+        let id = law.law.law.clone();
+        if self.laws.contains_key(&id) {
+            let message = format!("law at {path}: expected an id of its own, got `{id}`, which is taken");
+            return Err(SpecError::plain(message));
         }
+        self.check_catches(&law)?;
+        self.laws.insert(id.clone(), law);
+        Ok(id)
+    }
+
+    fn check_catches(&self, law: &CheckedLaw) -> Result<(), SpecError> {
+        for fault in &law.law.catches {
+            Self::find("fault", &self.faults, fault)
+                .map_err(|error| SpecError::plain(format!("catches of law {}: {error}", law.law.law)))?;
+        }
+        Ok(())
+    }
+
+    fn check_references(&self) -> Result<(), SpecError> {
+        self.laws.values().try_for_each(|law| self.check_catches(law))?;
         for suite in self.suites.values() {
             self.suite_laws(suite)?;
         }

@@ -22,7 +22,7 @@ pub struct Contract {
     pub dot: Dtype,
     /// Arithmetic of scale, bias, maximum, exponential, row sum and rescaling.
     pub softmax: Dtype,
-    /// Roundings in `input_format` that each element of query and key together may suffer before the dot product
+    /// Roundings in the storage format `dtype` that each element of query and key together may suffer before the dot product
     /// (a scale folded into them, for example).
     #[serde(default)]
     pub input_roundings: u32,

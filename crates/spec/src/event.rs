@@ -43,7 +43,7 @@ pub struct RunInfo {
     pub seed: u64,
     /// Conventions declared, `field=value`.
     pub conventions: Vec<String>,
-    /// Contract for each format, and whether it was declared.
+    /// Contract for each format, by id.
     pub contracts: BTreeMap<String, String>,
     /// Number of cases.
     pub cases: usize,
@@ -85,7 +85,7 @@ pub struct Finding {
     pub witness: Witness,
     /// What was expected there and what came.
     pub evidence: Evidence,
-    /// The fault or convention whose enclosure holds the output of every such case, with code, id and title.
+    /// The fault that explains these cases and how many of the failing cases it matches, or the standard that a convention departs from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// What to do: a declaration, a fix, an explanation.
@@ -145,7 +145,7 @@ pub struct Summary {
     pub run: RunInfo,
     /// Cases of each verdict.
     pub counts: BTreeMap<String, usize>,
-    /// Findings, gravest first.
+    /// Findings: conventions, then wrong results by number of cases, then what broke.
     pub findings: Vec<Finding>,
     /// What was checked.
     pub coverage: Coverage,

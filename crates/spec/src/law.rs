@@ -59,7 +59,20 @@ pub enum Proof {
     Definition,
 }
 
-/// Behaviour that is observed rather than computed.
+impl Proof {
+    /// The word in YAML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rewrite => "rewrite",
+            Self::Exact => "exact",
+            Self::Moments => "moments",
+            Self::Derivation => "derivation",
+            Self::Definition => "definition",
+        }
+    }
+}
+
+/// Behavior that is observed rather than computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Observation {
@@ -87,7 +100,7 @@ pub struct Law {
     /// The statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Formula>,
-    /// The behaviour observed, for laws without a statement.
+    /// The behavior observed, for laws without a statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observe: Option<Observation>,
     /// Options it ranges over; all others are off. A call that does not name an option gets the case's.

@@ -31,7 +31,7 @@ pub struct Convention {
     pub seen: Vec<String>,
 }
 
-/// Behaviour that no change of meaning or execution can express.
+/// Behavior that no change of meaning or execution can express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behavior {

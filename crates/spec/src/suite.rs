@@ -31,7 +31,7 @@ pub enum Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaskPattern {
-    /// Each entry by a fair coin, the first visible key forced.
+    /// Each entry by a fair coin, one key of each row visible for certain.
     Random,
     /// Contiguous blocks on the diagonal, as in packed sequences.
     Blocks,

@@ -89,13 +89,16 @@ impl fmt::Display for Verdict {
 pub struct Evidence {
     /// `output[b=0, h=1, i=0, c=3] of attention(Q, K, V)`, or what the target did.
     pub place: String,
-    /// The expected value with its error, or the behaviour expected.
+    /// The expected value with its error, or the behavior expected.
     pub expected: String,
-    /// The value or behaviour seen.
+    /// The value or behavior seen.
     pub got: String,
     /// Distance over bound; absent where nothing was measured or the bound is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
+    /// The error allowed there, where it is a finite number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
     /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
     pub relation: bool,
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
 use qkvet_run::runner::{RunConfig, run};
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, parse_yaml};
+use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
 
 use super::setup;
 use crate::args::{CheckArgs, Format};
@@ -75,18 +75,15 @@ fn laws(catalog: &mut Catalog, suite: &Suite, only: &[String]) -> Result<Vec<Str
     let mut ids = Vec::new();
     for name in only {
         match setup::yaml_file(name)? {
-            Some(source) => {
-                let law = CheckedLaw::from_yaml(name, &source)?;
-                ids.push(law.law.law.clone());
-                catalog.laws.insert(law.law.law.clone(), law);
-            }
+            Some(source) => ids.push(catalog.add_law(name, &source)?),
             None => ids.push(Catalog::find("law", &catalog.laws, name)?.law.law.clone()),
         }
     }
     if only.is_empty() {
         ids = catalog.suite_laws(suite)?.iter().map(|law| law.law.law.clone()).collect();
     }
-    ids.dedup();
+    let mut seen = std::collections::BTreeSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
     Ok(ids)
 }
 

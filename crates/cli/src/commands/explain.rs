@@ -23,6 +23,9 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         for seen in &fault.seen {
             anstream::println!("seen in       {seen}");
         }
+        if fault.student {
+            anstream::println!("students make it");
+        }
         for law in catalog.laws.values().filter(|law| law.law.catches.contains(&fault.fault)) {
             anstream::println!("breaks law    {}", law.law.law);
         }
@@ -47,6 +50,13 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
         anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
         anstream::println!("catches {}", law.catches.join(", "));
+        anstream::println!("true by {}", law.proof.name());
+        if let Some(contrast) = &law.contrast {
+            anstream::println!("beside  {contrast}");
+        }
+        for source in &law.sources {
+            anstream::println!("from    {source}");
+        }
     } else if let Some(convention) = catalog.conventions.get(name) {
         anstream::println!(
             "convention {}={}\n{}\nstandard: {}",

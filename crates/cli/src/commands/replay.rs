@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use qkvet_diagnose::{applied, describe_call, describe_inputs};
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_run::runner::read_case;
+use qkvet_spec::shape::check_law;
 use qkvet_spec::{Catalog, Meaning};
 
 use super::setup;
@@ -16,9 +17,14 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let stored = read_case(Path::new(setup::STORE), &args.case)?;
     let case = stored.case().map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
-    let law = Catalog::find("law", &catalog.laws, &case.law)?;
+    let law = check_law(stored.law.clone())
+        .map_err(|error| Failure::Usage(format!("law at {}: {}", args.case, error.error.message)))?;
+    let law = &law;
     qkvet_gen::check_case(law, &case).map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
-    let target = setup::target(args.target.as_deref().unwrap_or(&stored.target), &args.on, &catalog)?;
+    let mut target = setup::target(args.target.as_deref().unwrap_or(&stored.target), &args.on, &catalog)?;
+    if args.target.is_none() {
+        setup::as_stored(&mut target, &stored.call, &args.on);
+    }
     let declared = [stored.conventions.as_slice(), &args.on.convention].concat();
     let conventions = setup::conventions(&target, &declared, &catalog)?;
     let wanted = [std::slice::from_ref(&stored.contract), &args.on.contract].concat();

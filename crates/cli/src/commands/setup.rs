@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qkvet_run::python::{Arrays, Layout, find_python};
+use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, resolve};
 use qkvet_spec::{Catalog, Contract, Convention, Dtype, SpecError, nearest};
 
@@ -45,6 +46,21 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
         }
     }
     Ok(target)
+}
+
+/// Lays what the stored case was called with under the flags.
+pub(super) fn as_stored(target: &mut NamedTarget, stored: &StoredCall, args: &TargetArgs) {
+    if let TargetKind::Python(config) = &mut target.kind {
+        if args.arrays.is_none() {
+            config.arrays = stored.arrays;
+        }
+        if args.layout.is_none() {
+            config.layout = stored.layout;
+        }
+        if args.device.is_none() {
+            config.device.clone_from(&stored.device);
+        }
+    }
 }
 
 fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {

@@ -24,7 +24,7 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// The tensor that the law asked for.
-    pub(super) fn returned(&self) -> Option<&Tensor> {
+    pub fn returned(&self) -> Option<&Tensor> {
         match self.want {
             Want::Output => Some(&self.output.output),
             Want::Weights => self.output.weights.as_ref(),
@@ -69,7 +69,14 @@ pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Resul
 pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Evidence> {
     let name = if record.want == Want::Output { "output" } else { "weights" };
     let evidence = |place: &str, expected: String, got: String| {
-        Some(Evidence { place: format!("{place} of {}", record.label), expected, got, ratio: None, relation: false })
+        Some(Evidence {
+            place: format!("{place} of {}", record.label),
+            expected,
+            got,
+            ratio: None,
+            bound: None,
+            relation: false,
+        })
     };
     let Some(tensor) = record.returned() else {
         return evidence(name, "a second result, asked for by return_weights".to_owned(), "one result".to_owned());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::call::{CallRecord, check_value, exact_balls, fits};
 use super::matrices::BallMatrices;
-use super::relation::Decision;
+use super::relation::{Decision, show_number};
 use super::value::Value;
 use crate::ball::Ball;
 use crate::interpret::{Expected, interpret};
@@ -71,7 +71,7 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
         }
         Err(Stop::Target(verdict, place, got)) => {
             let expected = "a result".to_owned();
-            let evidence = Evidence { place, expected, got, ratio: None, relation: false };
+            let evidence = Evidence { place, expected, got, ratio: None, bound: None, relation: false };
             Outcome { verdict, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
         }
         Err(Stop::Law(message)) => return Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
@@ -178,48 +178,34 @@ impl<'a> Evaluator<'a> {
             expected: "the same bits after the call".to_owned(),
             got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
             ratio: None,
+            bound: None,
             relation: true,
         };
         Ok(Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) })
     }
 
-    /// Calls everything once more; the first result with other bits is the evidence.
+    /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
+    /// alternates may be in step with the first repetition.
     fn unrepeatable(&mut self) -> Option<Evidence> {
-        let records = std::mem::take(&mut self.records);
-        let mut found = None;
-        for (at, record) in records.iter().enumerate() {
-            let earlier = records[..at].iter().find(|other| other.call == record.call && other.want == record.want);
-            let again = match earlier {
-                Some(earlier) => Some(earlier.output.clone()),
-                None => match self.target.call(&record.call) {
-                    Response::Output(output) => Some(*output),
-                    _ => None,
-                },
-            };
-            let differs = |x: &Tensor, y: &Tensor| {
-                x.shape == y.shape
-                    && x.data
-                        .iter()
-                        .zip(&y.data)
-                        .any(|(x, y)| x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()))
-            };
-            if let Some(again) = again
-                && differs(&record.output.output, &again.output)
-            {
-                let pairs = record.output.output.data.iter().zip(&again.output.data);
-                let (x, y) = pairs.clone().find(|(x, y)| x.to_bits() != y.to_bits()).unwrap_or((&0.0, &0.0));
-                found = Some(Evidence {
-                    place: format!("two identical calls of {}", record.label),
-                    expected: format!("{} again", super::relation::show_number(*x)),
-                    got: super::relation::show_number(*y),
-                    ratio: None,
-                    relation: true,
-                });
-                break;
+        for at in 0..self.records.len() {
+            let call = self.records[at].call.clone();
+            let mut last = self.records[at].output.output.clone();
+            for _ in 0..2 {
+                let Response::Output(again) = self.target.call(&call) else { break };
+                if let Some((x, y)) = first_difference(&last, &again.output) {
+                    return Some(Evidence {
+                        place: format!("identical calls of {}", self.records[at].label),
+                        expected: format!("{} every time", show_number(x)),
+                        got: show_number(y),
+                        ratio: None,
+                        bound: None,
+                        relation: true,
+                    });
+                }
+                last = again.output;
             }
         }
-        self.records = records;
-        found
+        None
     }
 
     /// Puts a call to the target and checks what comes back.
@@ -232,6 +218,7 @@ impl<'a> Evaluator<'a> {
                     expected: "a tensor of floating-point numbers".to_owned(),
                     got,
                     ratio: None,
+                    bound: None,
                     relation: false,
                 };
                 return Err(Stop::Form(evidence));
@@ -259,4 +246,11 @@ impl<'a> Evaluator<'a> {
             None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, Want::Output)),
         }
     }
+}
+
+/// The first elements that differ; NaN is NaN and the sign of zero does not count.
+fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
+    #[expect(clippy::float_cmp, reason = "two runs of one call either agree or do not")]
+    let differ = |(x, y): &(&f64, &f64)| x != y && !(x.is_nan() && y.is_nan());
+    if x.shape == y.shape { x.data.iter().zip(&y.data).find(differ).map(|(x, y)| (*x, *y)) } else { None }
 }

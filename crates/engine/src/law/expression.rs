@@ -48,8 +48,14 @@ impl Evaluator<'_> {
         }
         let show =
             |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
-        let evidence =
-            Evidence { place: place.to_owned(), expected: show(expected), got: show(got), ratio: None, relation: true };
+        let evidence = Evidence {
+            place: place.to_owned(),
+            expected: show(expected),
+            got: show(got),
+            ratio: None,
+            bound: None,
+            relation: true,
+        };
         Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
     }
 
@@ -118,9 +124,15 @@ impl Evaluator<'_> {
         let scalar = |value: &Value| matches!(value, Value::Number(_) | Value::Integer(_));
         match (op, &x, &y) {
             (_, Value::Absent, _) | (_, _, Value::Absent) => return Ok(Value::Absent),
-            (BinaryOp::Add, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x + y)),
-            (BinaryOp::Sub, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x - y)),
-            (BinaryOp::Mul, Value::Integer(x), Value::Integer(y)) => return Ok(Value::Integer(x * y)),
+            (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, Value::Integer(x), Value::Integer(y)) => {
+                let result = match op {
+                    BinaryOp::Add => x.checked_add(*y),
+                    BinaryOp::Sub => x.checked_sub(*y),
+                    _ => x.checked_mul(*y),
+                };
+                let overflow = || Stop::Law(format!("`{}`: expected a number below 2^63", op.symbol()));
+                return result.map(Value::Integer).ok_or_else(overflow);
+            }
             _ => {}
         }
         let combine: fn(Ball, Ball) -> Ball = match op {

@@ -11,8 +11,20 @@ use crate::ball::Ball;
 use crate::interpret::{key_head, visibility};
 use crate::lowering::Want;
 
+/// Largest matrix that a law may write down.
+const MOST_ELEMENTS: usize = 1 << 24;
+
 fn size(n: i64) -> Result<usize, Stop> {
     usize::try_from(n).map_err(|_| Stop::Law(format!("extent: expected 0 or more, got {n}")))
+}
+
+/// Two extents whose product is not absurd.
+fn area(rows: i64, cols: i64) -> Result<(usize, usize), Stop> {
+    let (rows, cols) = (size(rows)?, size(cols)?);
+    match rows.checked_mul(cols) {
+        Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
+        _ => Err(Stop::Law(format!("matrix: expected at most {MOST_ELEMENTS} elements, got {rows} x {cols}"))),
+    }
 }
 
 impl Evaluator<'_> {
@@ -65,12 +77,13 @@ impl Evaluator<'_> {
             }
             "ones" | "zeros" => {
                 let fill = if function == "ones" { 1.0 } else { 0.0 };
-                let rows = size(self.integer(&args[0])?)?;
-                let cols = args.get(1).map_or(Ok(1), |cols| self.integer(cols).and_then(size))?;
+                let rows = self.integer(&args[0])?;
+                let (rows, cols) = area(rows, args.get(1).map_or(Ok(1), |cols| self.integer(cols))?)?;
                 BallMatrices::plain(rows, cols, |_, _| fill)
             }
             "eye" => {
-                let n = size(self.integer(&args[0])?)?;
+                let n = self.integer(&args[0])?;
+                let (n, _) = area(n, n)?;
                 BallMatrices::plain(n, n, |i, j| f64::from(u8::from(i == j)))
             }
             "row" | "drop_row" | "scale_row" => {
@@ -103,7 +116,7 @@ impl Evaluator<'_> {
                 }
             }
             "indicator" => {
-                let n = size(self.integer(&args[1])?)?;
+                let (_, n) = area(1, self.integer(&args[1])?)?;
                 match self.value(&args[0])? {
                     Value::Indices(set) => BallMatrices::plain(1, n, |_, c| f64::from(u8::from(set.contains(&c)))),
                     _ => return Err(Stop::Law("`indicator`: expected a set of indices".to_owned())),
@@ -250,7 +263,11 @@ impl Evaluator<'_> {
         match value {
             Value::Absent => Ok(None),
             Value::CaseOption("mask", _) => Ok(self.case.options.mask.clone()),
-            other => bool_tensor(&self.matrices(other)?, batch, heads).map(Some).map_err(Stop::Law),
+            other => {
+                let mut mask = bool_tensor(&self.matrices(other)?, batch, heads).map_err(Stop::Law)?;
+                mask.data.iter_mut().for_each(|m| *m = *m != self.mask_hides());
+                Ok(Some(mask))
+            }
         }
     }
 

@@ -139,41 +139,47 @@ pub(super) struct Sides<'a> {
 
 /// Decides a relation entry by entry; leads and extents must already agree.
 pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatrices, sides: &Sides<'_>) -> Decision {
-    let whole = left.zip(right, |x, _| x);
-    let other = left.zip(right, |_, y| y);
+    let (left, right) = (left.zip(right, |x, _| x), left.zip(right, |_, y| y));
     let mut decision = Decision::pass();
-    for (at, (x, y)) in whole.data.iter().zip(&other.data).enumerate() {
+    for (at, (x, y)) in left.data.iter().zip(&right.data).enumerate() {
         let (verdict, margin) = match relation {
             Relation::Equal => equal(*x, *y),
             Relation::AtMost => at_most(*x, *y),
             Relation::AtLeast => at_most(*y, *x),
             Relation::SameBits => same_bits(*x, *y),
         };
-        let worse = margin > decision.margin || decision.evidence.is_none();
-        if verdict != Verdict::Pass && (worse || decision.verdict != verdict) {
-            let symbol = match relation {
-                Relation::Equal => "",
-                Relation::AtMost => "at most ",
-                Relation::AtLeast => "at least ",
-                Relation::SameBits => "the bits of ",
-            };
-            let place = format!("{} at {}", sides.left, whole.place(at));
-            let expected = match relation {
-                Relation::SameBits => format!("{symbol}{} = {}", sides.right, show_number(y.mid)),
-                _ => format!("{symbol}{}   ({})", show(*y), sides.right),
-            };
-            let got = if relation == Relation::SameBits { show_number(x.mid) } else { show(*x) };
-            let ratio = margin.is_finite().then_some(margin);
-            let one =
-                Decision { verdict, margin, evidence: Some(Evidence { place, expected, got, ratio, relation: true }) };
-            let keep_margin = decision.margin;
+        let largest = decision.margin.max(margin);
+        let worst = decision.evidence.is_none() || margin > decision.margin;
+        if verdict != Verdict::Pass && (worst || verdict != decision.verdict) {
+            let evidence = relation.evidence((*x, *y), margin, sides, &left.place(at));
+            let one = Decision { verdict, margin, evidence: Some(evidence) };
             decision = if decision.verdict == verdict { one } else { decision.and(one) };
-            decision.margin = decision.margin.max(keep_margin);
-        } else {
-            decision.margin = decision.margin.max(margin);
         }
+        decision.margin = largest;
     }
     decision
+}
+
+impl Relation {
+    /// What one entry shows.
+    fn evidence(self, (x, y): (Ball, Ball), margin: f64, sides: &Sides<'_>, place: &str) -> Evidence {
+        let (expected, got, bound) = match self {
+            Self::SameBits => {
+                (format!("the bits of {} = {}", sides.right, show_number(y.mid)), show_number(x.mid), Some(0.0))
+            }
+            _ => {
+                let symbol = match self {
+                    Self::AtMost => "at most ",
+                    Self::AtLeast => "at least ",
+                    _ => "",
+                };
+                let bound = Some(Gap::new(x, y).hard).filter(|bound| bound.is_finite());
+                (format!("{symbol}{}   ({})", show(y), sides.right), show(x), bound)
+            }
+        };
+        let place = format!("{} at {place}", sides.left);
+        Evidence { place, expected, got, ratio: margin.is_finite().then_some(margin), bound, relation: true }
+    }
 }
 
 #[cfg(test)]

@@ -27,13 +27,21 @@ pub(super) enum Value {
 }
 
 impl Evaluator<'_> {
+    /// Whether the declared meaning hides where the mask is true. In the language 1 always attends.
+    pub(super) fn mask_hides(&self) -> bool {
+        self.judge.meaning.mask == qkvet_spec::Mask::TrueHides
+    }
+
     /// The case's mask or bias as a full matrix, remembered to be the case's own.
     pub(super) fn case_option(&self, name: &'static str) -> Result<Value, Stop> {
         let dims = self.case.dims;
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         let (shape, data): (&[usize], Vec<f64>) = match name {
             "mask" => match &self.case.options.mask {
-                Some(mask) => (&mask.shape, mask.data.iter().map(|m| f64::from(u8::from(*m))).collect()),
+                Some(mask) => {
+                    let shown = |m: &bool| f64::from(u8::from(*m != self.mask_hides()));
+                    (&mask.shape, mask.data.iter().map(shown).collect())
+                }
                 None => return Ok(Value::Absent),
             },
             _ => match &self.case.options.bias {

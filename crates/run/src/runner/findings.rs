@@ -90,7 +90,7 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         findings.extend(if number < MOST_SHRUNK {
             finding(scene, pass, group, start, None)?
         } else {
-            describe(scene, group, FindingKind::Verdict, &scene.plans[start], &scene.done[start])?
+            describe(scene, pass, group, FindingKind::Verdict, (&scene.plans[start], &scene.done[start]))?
         });
     }
     Ok(findings)
@@ -158,12 +158,8 @@ fn finding(
     let again = if budget == 0 { first.clone() } else { pass.try_plan(&small, scene.meaning)? };
     // A target that changed its mind is shown by the case as it was first seen.
     let (plan, shown) = if again.evidence.is_some() { (&small, &again) } else { (plan, first) };
-    if let Some(store) = pass.store() {
-        let case = case_of(scene.config, plan)?;
-        store.keep(&case_id(&case), &case, scene.conventions)?;
-    }
     let kind = if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict };
-    describe(scene, group, kind, plan, shown)
+    describe(scene, pass, group, kind, (plan, shown))
 }
 
 fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
@@ -174,16 +170,20 @@ fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
     laws
 }
 
+/// Keeps the case for replay and puts the finding into words.
 fn describe(
     scene: &Scene<'_, '_>,
+    pass: &Pass<'_>,
     group: &Group<'_>,
     kind: FindingKind,
-    plan: &CasePlan,
-    shown: &Done,
+    (plan, shown): (&CasePlan, &Done),
 ) -> Result<Option<Finding>, RunError> {
     let law = law_of(scene.config, plan)?;
     let case = case_of(scene.config, plan)?;
     let id = case_id(&case);
+    if let Some(store) = pass.store() {
+        store.keep(&id, &case, law, scene.conventions)?;
+    }
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
     Ok(Some(Finding {
         kind,

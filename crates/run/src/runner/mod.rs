@@ -22,7 +22,7 @@ use crate::python::StartError;
 use crate::target::NamedTarget;
 use findings::Scene;
 use pass::{Done, Pass};
-pub use store::{StoreError, Stored, read_case};
+pub use store::{StoreError, Stored, StoredCall, read_case};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]

@@ -88,8 +88,12 @@ impl<'a> Pass<'a> {
                         if config.stop.load(Ordering::Relaxed) {
                             stop("interrupted");
                         }
+                        // Whoever takes a number also decides it, so that all below the last one are decided.
+                        if is_stopped() {
+                            break;
+                        }
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        if at >= plans.len() || is_stopped() {
+                        if at >= plans.len() {
                             break;
                         }
                         let store = store.filter(|_| foreign).map(|store| (store, number));
@@ -132,6 +136,14 @@ impl<'a> Pass<'a> {
         });
         if let Some(error) = failure {
             return Err(error);
+        }
+        if config.fail_fast
+            && let Some(first) =
+                results.iter().position(|done| done.as_ref().is_some_and(|done| done.verdict.is_finding()))
+        {
+            // What other workers decided beyond it depends on their number.
+            results.truncate(first + 1);
+            results.resize(plans.len(), None);
         }
         results.into_iter().zip(plans).map(|(done, plan)| done.map_or_else(|| skipped(config, plan), Ok)).collect()
     }
@@ -188,7 +200,7 @@ fn one(
     let id = case_id(&case);
     // On disk before the call, so that a target that takes everything down with it leaves its case behind.
     if let Some((store, number)) = store {
-        store.running(number, &case)?;
+        store.running(number, &case, law)?;
     }
     let contract = config
         .contracts

@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_gen::{from_json, to_json};
-use qkvet_spec::{Case, Convention};
+use qkvet_spec::{Case, CheckedLaw, Convention, Law};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
+use crate::python::{Arrays, Layout};
+use crate::target::TargetKind;
 
 /// A case file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +32,25 @@ pub struct Stored {
     pub conventions: Vec<String>,
     /// Contract id.
     pub contract: String,
+    /// How a Python target is called.
+    #[serde(default)]
+    pub call: StoredCall,
+    /// The law, which may be the user's own.
+    pub law: Law,
     /// The case, as the generator writes it.
     pub case: Box<serde_json::value::RawValue>,
+}
+
+/// Flags of a Python target that change what it is given.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredCall {
+    /// `--arrays`.
+    pub arrays: Option<Arrays>,
+    /// `--layout`.
+    pub layout: Layout,
+    /// `--device`.
+    pub device: Option<String>,
 }
 
 impl Stored {
@@ -49,6 +68,7 @@ pub(super) struct Store {
     folder: PathBuf,
     target: String,
     declared: Vec<String>,
+    call: StoredCall,
     contracts: Vec<(qkvet_spec::Dtype, String)>,
 }
 
@@ -58,6 +78,12 @@ impl Store {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
             declared: names(&config.conventions),
+            call: match &config.target.kind {
+                TargetKind::Python(python) => {
+                    StoredCall { arrays: python.arrays, layout: python.layout, device: python.device.clone() }
+                }
+                _ => StoredCall::default(),
+            },
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
         };
         let cases = folder.join("cases");
@@ -70,21 +96,34 @@ impl Store {
     }
 
     /// Remembers the case that worker `number` is about to run.
-    pub(super) fn running(&self, number: usize, case: &Case) -> Result<(), StoreError> {
-        self.write(&self.folder.join(format!("running-{number}.json")), case, &self.declared)
+    pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) -> Result<(), StoreError> {
+        self.write(&self.folder.join(format!("running-{number}.json")), case, law, &self.declared)
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under.
-    pub(super) fn keep(&self, id: &str, case: &Case, conventions: &[&Convention]) -> Result<(), StoreError> {
-        self.write(&self.folder.join("cases").join(format!("{id}.json")), case, &names(conventions))
+    pub(super) fn keep(
+        &self,
+        id: &str,
+        case: &Case,
+        law: &CheckedLaw,
+        conventions: &[&Convention],
+    ) -> Result<(), StoreError> {
+        self.write(&self.folder.join("cases").join(format!("{id}.json")), case, law, &names(conventions))
     }
 
-    fn write(&self, path: &Path, case: &Case, conventions: &[String]) -> Result<(), StoreError> {
+    fn write(&self, path: &Path, case: &Case, law: &CheckedLaw, conventions: &[String]) -> Result<(), StoreError> {
         let contract =
             self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
         let fail = |error: serde_json::Error| StoreError { path: path.to_owned(), message: error.to_string() };
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
-        let stored = Stored { target: self.target.clone(), conventions: conventions.to_vec(), contract, case: raw };
+        let stored = Stored {
+            target: self.target.clone(),
+            conventions: conventions.to_vec(),
+            contract,
+            call: self.call.clone(),
+            law: law.law.clone(),
+            case: raw,
+        };
         let text = serde_json::to_string(&stored).map_err(fail)?;
         write(path, &text)
     }

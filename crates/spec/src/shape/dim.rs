@@ -29,7 +29,7 @@ impl Dim {
     fn add(mut self, other: &Self, factor: i64) -> Self {
         for (term, coefficient) in &other.0 {
             let sum = self.0.entry(term.clone()).or_insert(0);
-            *sum += factor * coefficient;
+            *sum = sum.saturating_add(factor.saturating_mul(*coefficient));
             if *sum == 0 {
                 self.0.remove(term);
             }
@@ -53,7 +53,7 @@ impl Dim {
             other.0.iter().fold(sum, |sum, (right, y)| {
                 let mut term = [left.as_slice(), right.as_slice()].concat();
                 term.sort();
-                sum.add(&Self(BTreeMap::from([(term, 1)])), x * y)
+                sum.add(&Self(BTreeMap::from([(term, 1)])), x.saturating_mul(*y))
             })
         })
     }

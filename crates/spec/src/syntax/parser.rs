@@ -5,13 +5,20 @@ use super::{BinaryOp, Expr, ExprError, ExprKind, Span, UnaryOp};
 
 /// Nesting beyond this is refused, so that hostile input cannot exhaust the stack.
 const MAX_DEPTH: usize = 64;
+/// Longer expressions are refused: a chain of operators nests as deep as it is long.
+const MAX_TOKENS: usize = 500;
 
 /// Parses one expression.
 ///
 /// # Errors
 /// The first token that does not fit, with what was expected there.
 pub fn parse(text: &str) -> Result<Expr, ExprError> {
-    let mut parser = Parser { tokens: lex(text)?, at: 0, depth: 0 };
+    let tokens = lex(text)?;
+    if let Some((_, span)) = tokens.get(MAX_TOKENS) {
+        let message = format!("expression: expected at most {MAX_TOKENS} words and signs, got {}", tokens.len() - 1);
+        return Err(ExprError::new(span.clone(), message));
+    }
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
     let expr = parser.expression(0)?;
     match parser.peek() {
         Token::End => Ok(expr),
@@ -285,6 +292,9 @@ mod tests {
         check_error("x.U", 2, "expected `T`");
         check_error("f(a=1, b)", 7, "after a named argument");
         check_error("f(a=1, a=2)", 7, "got twice");
-        check_error(&"(".repeat(1000), MAX_DEPTH, "levels of nesting");
+        check_error(&"(".repeat(400), MAX_DEPTH, "levels of nesting");
+        check_error(&"-".repeat(400), MAX_DEPTH, "levels of nesting");
+        check_error(&format!("V{}", "+V".repeat(100_000)), MAX_TOKENS, "words and signs");
+        check_error(&format!("V{}", ".T".repeat(100_000)), MAX_TOKENS, "words and signs");
     }
 }
