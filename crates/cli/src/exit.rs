@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use qkvet_run::python::StartError;
-use qkvet_run::runner::{RunError, StoreError};
+use qkvet_run::runner::{INTERRUPTED as STOPPED_BY_USER, RunError, StoreError};
 use qkvet_spec::{SpecError, Summary, Verdict};
 
 /// Everything checked held.
@@ -49,7 +49,7 @@ impl Failure {
 
 /// The exit code of a finished run.
 pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
-    if summary.stopped.as_deref() == Some("interrupted") {
+    if summary.stopped.as_deref() == Some(STOPPED_BY_USER) {
         return INTERRUPTED;
     }
     let evidence = summary.records.iter().filter_map(|record| record.evidence.as_ref());

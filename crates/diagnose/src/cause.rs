@@ -40,16 +40,14 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     if fault.behavior == Some(Behavior::InputsOverwritten) {
         return calls.iter().any(|record| !record.output.inputs_unchanged);
     }
+    let base_fits = |record: &CallRecord| explains(std::slice::from_ref(record), |_| base.clone(), contract);
     if !fault.meaning.is_empty() {
         // A fault that strikes no call, or none that is wrong, explains nothing.
         let meaning = |call: &Call| faulty_meaning(base, fault, call);
-        let wrong = |record: &CallRecord| {
-            let one = std::slice::from_ref(record);
-            meaning(&record.call) != *base && !explains(one, |_| base.clone(), contract)
-        };
+        let wrong = |record: &CallRecord| meaning(&record.call) != *base && !base_fits(record);
         return calls.iter().any(wrong) && explains(calls, meaning, contract);
     }
-    if fault.execution.is_empty() || calls.is_empty() {
+    if fault.execution.is_empty() || calls.iter().all(base_fits) {
         return false;
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
@@ -63,7 +61,9 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
 /// Element by element: not finite in both, or the same bits, or right in both. Where some elements overflowed in both,
 /// others may have lost their digits in different ways: there wrong in both counts too.
 fn alike(record: &CallRecord, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
-    let Some(got) = record.returned().filter(|got| got.shape == simulated.shape) else { return false };
+    let Some(got) = record.returned().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype) else {
+        return false;
+    };
     let expected = interpret(base, &record.call, contract, record.want);
     let right = |at: usize, x: f64| {
         let ball = expected.exact[at];

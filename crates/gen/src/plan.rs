@@ -134,22 +134,23 @@ pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -
     plans
 }
 
-/// Rows with one option on and all others off, `count` for each option: many targets take options one at a time, and a
-/// covering array rarely leaves one alone.
+/// Rows with every option off, `2 · count` of them, then with one option on and the others off, `count` for each: many
+/// targets take few options or one at a time, and a covering array rarely leaves one alone.
 fn alone(factors: &[Factor], count: usize, rotation: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
+    let row = |n: usize, option: Option<usize>| {
+        let pick = |levels: usize, stride: usize| (rotation + option.unwrap_or(0) + n * stride) % levels.max(1);
+        let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
+            (0, _) => Some(pick(factor.levels, 5)),
+            (1, _) => Some(pick(factor.levels, 3)),
+            (at, _) if Some(at) == option => Some(1 + pick(factor.levels - 1, 1)),
+            (_, Some(needs)) => (Some(needs) == option).then(|| pick(factor.levels, 1)),
+            (_, None) => Some(0),
+        };
+        factors.iter().enumerate().map(level).collect()
+    };
+    let mut rows: Vec<Row> = (0..2 * count).map(|n| row(n, None)).collect();
     for option in OPTIONS.into_iter().filter(|option| factors[*option].levels > 1) {
-        for n in 0..count {
-            let pick = |levels: usize, stride: usize| (rotation + option + n * stride) % levels.max(1);
-            let mut row: Row = factors.iter().map(|factor| factor.needs.is_none().then_some(0)).collect();
-            row[0] = Some(pick(factors[0].levels, 5));
-            row[1] = Some(pick(factors[1].levels, 3));
-            row[option] = Some(1 + pick(factors[option].levels - 1, 1));
-            for (form, factor) in factors.iter().enumerate().filter(|(_, factor)| factor.needs == Some(option)) {
-                row[form] = Some(pick(factor.levels, 1));
-            }
-            rows.push(row);
-        }
+        rows.extend((0..count).map(|n| row(n, Some(option))));
     }
     rows
 }

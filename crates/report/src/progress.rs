@@ -18,9 +18,10 @@ impl Progress {
     pub fn new(terminal: bool, quiet: bool) -> Self {
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{msg:10} {wide_bar} {pos}/{len} {elapsed}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}") {
                 bar.set_style(style);
             }
+            bar.enable_steady_tick(std::time::Duration::from_millis(100));
             bar
         });
         Self { bar, quiet, findings: 0, last_tenth: 0 }

@@ -72,14 +72,14 @@ pub fn finding(finding: &Finding) -> String {
     let margin = match (evidence.ratio, evidence.bound) {
         (Some(excess), _) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
-            format!("   (contract {} allows no error here)", finding.contract)
+            format!("   (an exact case: contract {} allows no error)", finding.contract)
         }
         _ => String::new(),
     };
     row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, WIDTH - 48)));
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {
-            row(&mut out, label, &textwrap::wrap(text, WIDTH).join("\n"));
+            wrapped(&mut out, label, text);
         }
     }
     row(&mut out, "replay", &finding.replay);
@@ -100,9 +100,10 @@ pub fn coverage(summary: &Summary) -> String {
         .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
     row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "));
     let checked = covered.laws.values().filter(|n| **n > 0).count();
+    row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()));
     let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
-    let missed = if missed.is_empty() { String::new() } else { format!("; not checked: {}", missed.join(", ")) };
-    row(&mut out, "laws", &format!("{checked} of {} checked{missed}", covered.laws.len()));
+    wrapped(&mut out, "not", &missed.join(", "));
+    wrapped(&mut out, "undecided", &undecided(summary));
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     for (reason, n) in declined.iter().take(4) {
@@ -110,6 +111,19 @@ pub fn coverage(summary: &Summary) -> String {
     }
     row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")));
     out
+}
+
+/// Which laws were left undecided, the most frequent first.
+fn undecided(summary: &Summary) -> String {
+    let mut laws: BTreeMap<String, usize> = BTreeMap::new();
+    for record in summary.records.iter().filter(|record| record.verdict == Verdict::Inconclusive) {
+        *laws.entry(record.law.clone()).or_default() += 1;
+    }
+    if laws.is_empty() {
+        String::new()
+    } else {
+        format!("the bound is vacuous (16-bit scores beyond its reach): {}", self::laws(&laws))
+    }
 }
 
 /// `float32 512 under f32, worst error 0.02 of the bound`.
@@ -131,16 +145,18 @@ pub fn exit_line(summary: &Summary) -> String {
     let total = |word: Verdict| summary.counts.get(word.word()).copied().unwrap_or(0);
     let checked: usize =
         Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
+    let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
+    let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
     let stopped = summary.stopped.as_ref().map_or(String::new(), |reason| format!(" · stopped early: {reason}"));
     let n = summary.findings.len();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
-        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{stopped}", count(checked));
+        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{declined}{stopped}", count(checked));
     }
     if checked == 0 {
-        return format!("\n{YELLOW}nothing was checked{YELLOW:#}{stopped}");
+        return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}");
     }
-    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{stopped}", count(checked))
+    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{declined}{stopped}", count(checked))
 }
 
 fn laws(laws: &BTreeMap<String, usize>) -> String {
@@ -161,6 +177,11 @@ fn row(out: &mut String, label: &str, value: &str) {
     }
     let shown: Vec<String> = value.lines().map(|text| cut(text, WIDTH)).collect();
     line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
+}
+
+/// A row that is broken into lines rather than cut.
+fn wrapped(out: &mut String, label: &str, value: &str) {
+    row(out, label, &textwrap::wrap(value, WIDTH).join("\n"));
 }
 
 fn line(out: &mut String, text: &str) {

@@ -99,6 +99,9 @@ pub struct Evidence {
     /// The error allowed there, where it is a finite number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
+    /// What is wrong with the form of the result, if it is its form: `format of the output`, `shape of the weights`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
     /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
     pub relation: bool,
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
 use qkvet_run::runner::{RunConfig, run};
+use qkvet_run::target::TargetKind;
 use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
 
 use super::setup;
@@ -18,7 +19,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let mut catalog = Catalog::embedded()?;
     let suite = suite(&mut catalog, &args.suite)?;
     let laws = laws(&mut catalog, &suite, &args.law)?;
-    let target = setup::target(&args.target, &args.on, &catalog)?;
+    let mut target = setup::target(&args.target, &args.on, &catalog)?;
     let dtypes = dtypes(args, &suite, target.entry.dtypes.as_deref())?;
     let conventions = setup::conventions(&target, &args.on.convention, &catalog)?;
     let contracts = setup::contracts(&target, &args.on.contract, &dtypes, &catalog)?;
@@ -31,6 +32,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             std::process::exit(i32::from(crate::exit::INTERRUPTED));
         }
     });
+    if let TargetKind::Python(python) = &mut target.kind {
+        python.stop = Some(Arc::clone(&stop));
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
         catalog: &catalog,

@@ -99,7 +99,7 @@ pub(super) fn conventions<'a>(
         } else {
             (
                 format!("convention `{field}={value}`"),
-                of_field.iter().map(|convention| convention.value.as_str()).collect(),
+                of_field.iter().flat_map(|known| [known.standard_value.as_str(), known.value.as_str()]).collect(),
             )
         };
         let wrong = if of_field.is_empty() { field } else { value };

@@ -75,11 +75,16 @@ pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Ev
             got,
             ratio: None,
             bound: None,
+            form: Some(place.to_owned()),
             relation: false,
         })
     };
     let Some(tensor) = record.returned() else {
-        return evidence(name, "a second result, asked for by return_weights".to_owned(), "one result".to_owned());
+        return evidence(
+            "number of results",
+            "a second result, asked for by return_weights".to_owned(),
+            "one result".to_owned(),
+        );
     };
     if tensor.shape != expected {
         return evidence(&format!("shape of the {name}"), show_shape(expected), show_shape(&tensor.shape));

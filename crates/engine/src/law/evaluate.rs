@@ -71,7 +71,7 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
         }
         Err(Stop::Target(verdict, place, got)) => {
             let expected = "a result".to_owned();
-            let evidence = Evidence { place, expected, got, ratio: None, bound: None, relation: false };
+            let evidence = Evidence { place, expected, got, ratio: None, bound: None, form: None, relation: false };
             Outcome { verdict, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
         }
         Err(Stop::Law(message)) => return Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
@@ -179,6 +179,7 @@ impl<'a> Evaluator<'a> {
             got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
             ratio: None,
             bound: None,
+            form: None,
             relation: true,
         };
         Ok(Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) })
@@ -199,6 +200,7 @@ impl<'a> Evaluator<'a> {
                         got: show_number(y),
                         ratio: None,
                         bound: None,
+                        form: None,
                         relation: true,
                     });
                 }
@@ -219,6 +221,7 @@ impl<'a> Evaluator<'a> {
                     got,
                     ratio: None,
                     bound: None,
+                    form: Some("kind of result".to_owned()),
                     relation: false,
                 };
                 return Err(Stop::Form(evidence));

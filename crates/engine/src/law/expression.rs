@@ -54,6 +54,7 @@ impl Evaluator<'_> {
             got: show(got),
             ratio: None,
             bound: None,
+            form: Some("shape of the output".to_owned()),
             relation: true,
         };
         Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }

@@ -178,7 +178,15 @@ impl Relation {
             }
         };
         let place = format!("{} at {place}", sides.left);
-        Evidence { place, expected, got, ratio: margin.is_finite().then_some(margin), bound, relation: true }
+        Evidence {
+            place,
+            expected,
+            got,
+            ratio: margin.is_finite().then_some(margin),
+            bound,
+            form: None,
+            relation: true,
+        }
     }
 }
 

@@ -58,7 +58,7 @@ fn leaving_out_laws_and_formats_shifts_nothing() {
 #[test]
 fn suites_are_as_large_as_they_promise() {
     let catalog = catalog();
-    for (suite, low, high) in [("core", 1_500, 3_300), ("smoke", 150, 260)] {
+    for (suite, low, high) in [("core", 1_500, 4_000), ("smoke", 150, 260)] {
         check_suite(&catalog.suites[suite]).unwrap();
         let plans = suite_plans(&catalog, suite, 0);
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
@@ -76,7 +76,7 @@ fn core_keeps_every_choice_of_the_value_law() {
     let suite = &catalog.suites["core"];
     for dtype in Dtype::ALL {
         let plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
-        assert!(plans.len() <= suite.limit.unwrap() + 4 * suite.alone);
+        assert!(plans.len() <= suite.limit.unwrap() + 6 * suite.alone);
         assert!(suite.shapes.iter().all(|dims| plans.iter().any(|plan| plan.dims == *dims)));
         assert!(suite.values.iter().all(|values| plans.iter().any(|plan| plan.values == *values)));
         assert!(ScaleChoice::ALL.iter().all(|scale| plans.iter().any(|plan| plan.scale == *scale)));

@@ -91,8 +91,8 @@ impl Child {
         drop(self.requests.send(request));
     }
 
-    /// The next message within `limit`.
-    pub(crate) fn receive(&mut self, limit: Duration) -> Received {
+    /// The next message within `limit`; a `stop` that is set counts as the end of it.
+    pub(crate) fn receive(&mut self, limit: Duration, stop: Option<&AtomicBool>) -> Received {
         let start = Instant::now();
         loop {
             let left = limit.saturating_sub(start.elapsed());
@@ -107,7 +107,7 @@ impl Child {
                     }
                 }
             }
-            if start.elapsed() >= limit {
+            if start.elapsed() >= limit || stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Received::Late;
             }
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,8 @@ pub struct PythonConfig {
     pub start_timeout: Duration,
     /// How often a child that died or was ended is replaced.
     pub max_restarts: u32,
+    /// Set from outside to end the call that is running, which then counts as not answered.
+    pub stop: Option<Arc<AtomicBool>>,
     /// Longest line of a reply in bytes; a target cannot make this process hold more.
     pub max_line: usize,
 }
@@ -139,6 +143,7 @@ impl PythonConfig {
             timeout: Duration::from_secs(60),
             start_timeout: Duration::from_secs(180),
             max_restarts: 10,
+            stop: None,
             max_line: (1 << 30) - 1,
         }
     }

@@ -115,7 +115,7 @@ impl PythonTarget {
 
     fn ask(&mut self, child: &mut Child, request: Vec<u8>, weights: bool) -> (Response, bool) {
         child.send(request);
-        match child.receive(self.config.timeout) {
+        match child.receive(self.config.timeout, self.config.stop.as_deref()) {
             Received::Message(line) => match parse_reply(&line, self.seq, weights) {
                 Ok(reply) => {
                     if reply.fatal {
@@ -182,7 +182,7 @@ fn greet(config: &PythonConfig) -> Result<(Child, PythonInfo), StartError> {
     let protocol = |got: String| StartError::Protocol { target: target.clone(), got };
 
     child.send(line(&hello(config)).map_err(|e| protocol(format!("a target that cannot be named in JSON: {e}")))?);
-    let message = match child.receive(config.start_timeout) {
+    let message = match child.receive(config.start_timeout, config.stop.as_deref()) {
         Received::Message(message) => message,
         Received::TooLong => return Err(protocol(format!("more than {} bytes", config.max_line))),
         Received::Ended(how) => return Err(StartError::Died { target, how }),

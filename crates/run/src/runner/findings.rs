@@ -78,20 +78,37 @@ fn uses(plan: &CasePlan, option: CallOption) -> bool {
     }
 }
 
-/// The findings among decided cases, the most frequent first, then what broke.
-pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
+/// Wrong results, the most frequent first, then what broke.
+fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     let mut groups = wrong(scene);
     for verdict in [Verdict::Nondet, Verdict::Crash, Verdict::Timeout, Verdict::Error] {
         groups.extend(broken(verdict, scene.done));
     }
+    groups
+}
+
+/// The findings among decided cases.
+pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
     let mut findings = Vec::new();
-    for (number, group) in groups.iter().enumerate() {
+    for (number, group) in groups(scene).iter().enumerate() {
         let Some(start) = representative(scene, &group.members) else { continue };
         findings.extend(if number < MOST_SHRUNK {
             finding(scene, pass, group, start, None)?
         } else {
             describe(scene, pass, group, FindingKind::Verdict, (&scene.plans[start], &scene.done[start]))?
         });
+    }
+    Ok(findings)
+}
+
+/// The same without another call of the target, for a run that the user ended.
+pub(super) fn unshrunk(scene: &Scene<'_, '_>, pass: &Pass<'_>) -> Result<Vec<Finding>, RunError> {
+    let mut findings = Vec::new();
+    for group in groups(scene) {
+        if let Some(start) = representative(scene, &group.members) {
+            let shown = (&scene.plans[start], &scene.done[start]);
+            findings.extend(describe(scene, pass, &group, FindingKind::Verdict, shown)?);
+        }
     }
     Ok(findings)
 }

@@ -44,7 +44,7 @@ fn lower_first(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Wrong results: by fault as long as one explains a good part of what is left, then by the law they break.
+/// Wrong results: by fault as long as one explains a good part of what is left, then by what is wrong with them.
 pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     let mut left: Vec<usize> = (0..scene.done.len()).filter(|at| scene.done[*at].verdict == Verdict::Fail).collect();
     let mut groups = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
         left.retain(|at| !group.members.contains(at));
         groups.push(group);
     }
-    groups.extend(by_law(scene, &left));
+    groups.extend(unexplained(scene, &left));
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
 }
@@ -85,19 +85,17 @@ fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
     })
 }
 
-/// What no fault explains: by the law whose relation is refuted; wrong values that refute none come together.
-fn by_law<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
-    let Scene { config, plans, done, .. } = *scene;
-    let mut by_law: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+/// What no fault explains: results of the wrong form by what is wrong with it, all other wrong results together.
+fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for at in failing {
-        let relation = done[*at].evidence.as_ref().is_some_and(|evidence| evidence.relation);
-        by_law.entry(relation.then_some(plans[*at].law.as_str())).or_default().push(*at);
+        let title = match scene.done[*at].evidence.as_ref().and_then(|evidence| evidence.form.as_ref()) {
+            Some(form) => format!("wrong {form}"),
+            None => "wrong results that no known fault explains".to_owned(),
+        };
+        groups.entry(title).or_default().push(*at);
     }
-    let title = |law: Option<&str>| match law.and_then(|law| config.catalog.laws.get(law)) {
-        Some(law) => format!("broken law {}: {}", law.law.law, lower_first(&law.law.title)),
-        None => "a wrong value in a call whose law is not refuted by it".to_owned(),
-    };
-    by_law.into_iter().map(|(law, members)| Group::plain(Verdict::Fail, title(law), members)).collect()
+    groups.into_iter().map(|(title, members)| Group::plain(Verdict::Fail, title, members)).collect()
 }
 
 /// Targets that broke: by what they said, numbers aside, in order of first appearance.

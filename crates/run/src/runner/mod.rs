@@ -21,6 +21,7 @@ use qkvet_spec::{
 use crate::python::StartError;
 use crate::target::NamedTarget;
 use findings::Scene;
+pub use pass::INTERRUPTED;
 use pass::{Done, Pass};
 pub use store::{StoreError, Stored, StoredCall, read_case};
 
@@ -116,7 +117,11 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     }
     let mut findings = explained;
     let scene = Scene { config, plans: &plans, done: &done, meaning: &meaning, conventions: &conventions };
-    findings.extend(findings::verdicts(&scene, &mut pass)?);
+    if pass.stopped().as_deref() != Some(INTERRUPTED) {
+        findings.extend(findings::verdicts(&scene, &mut pass)?);
+    } else {
+        findings.extend(findings::unshrunk(&scene, &pass)?);
+    }
     let summary =
         summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
     events(Event::Finished(Box::new(summary.clone())));

@@ -11,6 +11,8 @@ use super::store::Store;
 use super::{RunConfig, RunError};
 use crate::target::OpenTarget;
 
+/// Why a run that the user ended was stopped.
+pub const INTERRUPTED: &str = "interrupted";
 /// After this many time-outs the rest is skipped: the user's time is worth more than their number.
 const MOST_TIMEOUTS: usize = 3;
 /// After this many crashes the rest is skipped.
@@ -86,7 +88,7 @@ impl<'a> Pass<'a> {
                 scope.spawn(move || {
                     loop {
                         if config.stop.load(Ordering::Relaxed) {
-                            stop("interrupted");
+                            stop(INTERRUPTED);
                         }
                         // Whoever takes a number also decides it, so that all below the last one are decided.
                         if is_stopped() {
@@ -98,6 +100,11 @@ impl<'a> Pass<'a> {
                         }
                         let store = store.filter(|_| foreign).map(|store| (store, number));
                         let result = one(config, worker, &plans[at], meaning, store);
+                        if config.stop.load(Ordering::Relaxed) {
+                            // The case that was running may have been cut off: it is not decided.
+                            stop(INTERRUPTED);
+                            break;
+                        }
                         if let Ok(done) = &result {
                             match done.verdict {
                                 Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TIMEOUTS => {

@@ -17,6 +17,7 @@ import inspect
 import json
 import math
 import os
+import signal
 import traceback
 
 # Option of qkvet -> the argument names that it goes by.

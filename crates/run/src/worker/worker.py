@@ -133,6 +133,8 @@ def main():
         faulthandler.enable(2)
     except (OSError, ValueError):
         pass
+    # Ctrl-C is for qkvet, which ends this process itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     process, target = os.getpid(), None
     for line in iter(source.readline, b""):
         request = json.loads(line)
