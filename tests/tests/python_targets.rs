@@ -143,3 +143,33 @@ fn targets_that_cannot_be_loaded_say_why() {
         .expect("a file");
     run(folder.path(), &["check", "mine"]).expect(2, &["qkvet.yaml:3", "did you mean `target`?"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
+    use std::process::{Command, Stdio};
+    if !has_python() {
+        return;
+    }
+    let folder = numpy_with("if CALLS > 1: time.sleep(1000)\nreturn o");
+    let mut command = qkvet_tests::qkvet(folder.path());
+    command.args([
+        "check",
+        "target.py:attention",
+        "--dtype",
+        "float32",
+        "-q",
+        "--law",
+        "self-attention-permutation-equivariance",
+    ]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    // The file is there as soon as the first case is about to be called.
+    while !folder.path().join(".qkvet/running-0.json").exists() {
+        std::thread::yield_now();
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let output = child.wait_with_output().expect("an end");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(130), "{stdout}");
+    assert!(stdout.contains("stopped early: interrupted"), "{stdout}");
+}
