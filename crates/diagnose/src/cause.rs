@@ -52,8 +52,10 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
     calls.iter().all(|record| match simulator.call(&record.call) {
-        Response::Output(output) if record.want == Want::Output => alike(record, &output.output, base, contract),
-        Response::Output(output) => output.weights.is_some_and(|weights| alike(record, &weights, base, contract)),
+        Response::Output(output) => record.results().iter().all(|result| match (result.want, &output.weights) {
+            (Want::Output, _) => alike(result, &output.output, base, contract),
+            (Want::Weights, weights) => weights.as_ref().is_some_and(|weights| alike(result, weights, base, contract)),
+        }),
         _ => false,
     })
 }

@@ -97,15 +97,26 @@ fn bound_element(
     if !(values_fit && element.output <= max_finite(formats.dtype)) {
         return (f64::INFINITY, f64::INFINITY);
     }
+    let merging = merge_error(head, row, terms, formats, element);
     if let Some(hard) = exact_bound(head, row, formats, element, c) {
-        return (hard, hard);
+        return (hard + merging, hard + merging);
     }
     // An error that is not small makes the hard bound infinite, and half of the row sum is left where the probable one is finite.
     let absolute = absolute_error(head, terms, formats, element);
-    let hard = INFLATION * terms.hard(head, formats, element, absolute / terms.mass.clamp(0.0, 1.0));
-    let probable = INFLATION * probable::probable(head, row, terms, formats, element, 2.0 * absolute);
+    let hard = INFLATION * terms.hard(head, formats, element, absolute / terms.mass.clamp(0.0, 1.0)) + merging;
+    let probable = INFLATION * probable::probable(head, row, terms, formats, element, 2.0 * absolute) + merging;
     let fits = |error: f64| if element.output + error <= max_finite(formats.dtype) { error } else { f64::INFINITY };
     (fits(hard), fits(probable))
+}
+
+/// What normalizing partial results on their own and merging them may add. Derivation: `docs/bounds.md#merging`.
+fn merge_error(head: &Head<'_>, row: &RowStats, terms: &RowTerms, formats: &Formats, element: &Element) -> f64 {
+    if !formats.merges || terms.keys <= 1 || !matches!(head.normalization, Normalization::OverKeys) {
+        return 0.0;
+    }
+    let lse = row.logit_max + libm::log(terms.keys as f64) * (1.0 + 1e-15);
+    let factor = unit_roundoff(formats.softmax) * (4.0 * lse + 16.0) + 2.0 * formats.exp_error;
+    INFLATION * 2.0 * row::expm1_upper(factor * (terms.rescalings + 2.0)) * (element.abar + element.output)
 }
 
 /// Errors that do not scale with the weights, for a row sum of 1: exponentials, weights and products that underflow.

@@ -264,3 +264,60 @@ pub(crate) fn lower(meaning: &Meaning, call: &Call, item: usize, h: usize, want:
         empty_row: meaning.empty_row,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(n_q: usize, n_k: usize) -> Call {
+        let zeros =
+            |n: usize| Tensor { dtype: qkvet_spec::Dtype::Float64, shape: vec![1, 1, n, 1], data: vec![0.0; n] };
+        Call {
+            query: zeros(n_q),
+            key: zeros(n_k),
+            value: zeros(n_k),
+            scale: None,
+            causal: true,
+            mask: None,
+            bias: None,
+            return_weights: false,
+        }
+    }
+
+    fn seen(meaning: &Meaning, n_q: usize, n_k: usize) -> Vec<usize> {
+        let lowered = lower(meaning, &call(n_q, n_k), 0, 0, Want::Output);
+        (0..n_q).map(|i| (0..n_k).filter(|j| lowered.sees(i, *j)).count()).collect()
+    }
+
+    #[test]
+    fn the_causal_diagonal_ends_in_its_corner() {
+        let standard = Meaning::standard();
+        assert_eq!(seen(&standard, 2, 5), [4, 5]);
+        assert_eq!(seen(&standard, 4, 2), [0, 0, 1, 2]);
+        let upper_left = Meaning { causal: Causal::UpperLeft, ..Meaning::standard() };
+        assert_eq!(seen(&upper_left, 2, 5), [1, 2]);
+        assert_eq!(seen(&upper_left, 4, 2), [1, 2, 2, 2]);
+        let one_more = Meaning { causal_offset: 1, ..Meaning::standard() };
+        assert_eq!(seen(&one_more, 2, 5), [5, 5]);
+    }
+
+    #[test]
+    fn an_irrational_scale_carries_its_error() {
+        let of = |d_k: usize| {
+            let call = Call {
+                query: Tensor { dtype: qkvet_spec::Dtype::Float64, shape: vec![1, 1, 1, d_k], data: vec![0.0; d_k] },
+                ..call(1, 1)
+            };
+            scale(&Meaning::standard(), &call)
+        };
+        // 1/sqrt(2) is not a binary64 number, so half a spacing of it is the least honest error.
+        assert!(of(2).rel_error >= f64::EPSILON / 2.0 && of(40).rel_error > 0.0);
+        assert_eq!(of(16), RealScale::exact(0.25));
+    }
+
+    #[test]
+    fn broadcast_axes_stand_still() {
+        assert_eq!(broadcast_at(&[2, 1, 1, 3], [1, 4, 2, 2]), 5);
+        assert_eq!(broadcast_at(&[4, 3], [7, 7, 2, 1]), 7);
+    }
+}

@@ -9,7 +9,7 @@ use numerics_common::{Problem, Scale, Sees, causal, gauss, rng};
 use qkvet_engine::bound::{Bound, bound};
 use qkvet_engine::enclosure::enclose;
 use qkvet_engine::format::round;
-use qkvet_engine::head::{EmptyRow, Normalization};
+use qkvet_engine::head::{EmptyRow, Head, Normalization, RealScale, Visible};
 use qkvet_spec::{Contract, Dtype};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -172,7 +172,7 @@ fn gaussian_bounds_have_the_size_of_the_formats() {
 
 #[test]
 fn exact_dot_products_sharpen_the_bound() {
-    let contract = Contract { input_roundings: 0, ..contract("f32") };
+    let contract = Contract { input_roundings: 0, merges: false, ..contract("f32") };
     let mut problem = Problem::gaussian(4, (8, 64, 64, 4), Dtype::Float32);
     let generic = bound(&problem.head(), &enclose(&problem.head()), &contract).hard[0];
     problem.query.iter_mut().chain(&mut problem.key).for_each(|x| *x = (*x * 8.0).round() / 8.0);
@@ -224,4 +224,34 @@ fn other_normalizations_are_bounded() {
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract("f32"));
         assert!(bound.hard.iter().all(|b| *b > 0.0 && *b < 1e-3), "{normalization:?}: {:?}", bound.hard);
     }
+}
+
+/// Two keys whose scores are ties of bfloat16: storing them moves both by half a spacing, in opposite directions.
+#[test]
+fn the_bound_pays_for_stored_scores_and_no_more_than_is_declared() {
+    let head = Head {
+        n_q: 1,
+        n_k: 2,
+        d_k: 2,
+        d_v: 1,
+        query: &[1.0, 1.0],
+        key: &[16.0, 0.0625, 16.0, 0.1875],
+        value: &[1.0, -1.0],
+        scale: RealScale::exact(1.0),
+        bias: None,
+        visible: Visible::All,
+        normalization: Normalization::OverKeys,
+        empty_row: EmptyRow::Zero,
+    };
+    let stored = [16.0625, 16.1875].map(|z| round(z, Dtype::Bfloat16));
+    let weight = libm::exp(stored[0] - stored[1]);
+    let output = round((weight - 1.0) / (weight + 1.0), Dtype::Bfloat16);
+    let enclosure = enclose(&head);
+    let error = (output - enclosure.mid[0]).abs();
+    let hard = |score_roundings| {
+        let contract = Contract { input_roundings: 0, score_roundings, ..contract("bf16-unfused") };
+        bound(&head, &enclosure, &contract).hard[0]
+    };
+    assert!(error > hard(0), "without stored scores {error:e} is a fault, the bound is {:e}", hard(0));
+    assert!(error <= hard(1), "with stored scores {error:e} is allowed, the bound is {:e}", hard(1));
 }

@@ -80,6 +80,11 @@ impl Catalog {
     pub fn add_law(&mut self, path: &str, source: &str) -> Result<String, SpecError> {
         let law = law_from_yaml(path, source)?;
         let id = law.law.law.clone();
+        if id.is_empty() || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+            let message =
+                format!("law at {path}: expected an id of lower-case letters, digits and hyphens, got `{id}`");
+            return Err(SpecError::plain(message));
+        }
         if self.laws.contains_key(&id) {
             let message = format!("law at {path}: expected an id of its own, got `{id}`, which is taken");
             return Err(SpecError::plain(message));

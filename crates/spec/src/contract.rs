@@ -36,6 +36,10 @@ pub struct Contract {
     /// Smallest key tile of the online recurrence; absent for a single pass over the keys.
     #[serde(default)]
     pub tile: Option<usize>,
+    /// Whether partial results may be normalized on their own and merged by their log-sum-exp (split keys, log-softmax,
+    /// an output kept normalized): exact cases are then allowed a few roundings.
+    #[serde(default)]
+    pub merges: bool,
     /// Why this contract exists and who follows it.
     pub about: String,
 }

@@ -107,6 +107,7 @@ pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, Sp
 /// Drops the parser's own `at line L, column C` tail: the snippet says it better.
 fn strip_place(message: &str) -> &str {
     let first = message.lines().next().unwrap_or(message);
+    let first = first.split(", set DuplicateKeyPolicy").next().unwrap_or(first);
     match first.rfind(" at line ") {
         Some(at) => &first[..at],
         None => first,

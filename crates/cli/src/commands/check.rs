@@ -59,8 +59,14 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         Format::Human => qkvet_report::render(&summary),
         Format::Json => qkvet_report::json(&summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
     };
-    // A closed pipe is the reader's choice.
-    let _ = anstream::stdout().write_all(text.as_bytes());
+    let mut stdout = anstream::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // A closed pipe is the reader's choice.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::Usage(format!("report: expected to be written, got: {error}")));
+        }
+        _ => {}
+    }
     Ok(ExitCode::from(code(&summary, args.strict)))
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Formats {
     pub(super) score_growth: f64,
     /// Relative error of one exponential.
     pub(super) exp_error: f64,
+    /// Whether partial results may be merged by their log-sum-exp.
+    pub(super) merges: bool,
     /// Smallest tile of keys.
     pub(super) tile: Option<usize>,
     /// Absolute error of rounding a small number to `dtype`, to `weights`.
@@ -46,6 +48,7 @@ impl Formats {
             score_roundings: f64::from(contract.score_roundings),
             score_growth: growth(contract.score_roundings, unit_roundoff(dtype)),
             exp_error: f64::from(contract.exp_error) * unit_roundoff(softmax),
+            merges: contract.merges,
             tile: contract.tile,
             dtype_underflow: underflow(dtype),
             weights_underflow: underflow(weights),

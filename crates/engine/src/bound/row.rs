@@ -188,6 +188,6 @@ fn fits(head: &Head<'_>, row: &RowStats, formats: &Formats) -> bool {
 }
 
 /// Upper bound of `e^y − 1` for `0 ≤ y < 0.7`; infinite beyond. The Taylor series after its third term is below a geometric one.
-fn expm1_upper(y: f64) -> f64 {
+pub(super) fn expm1_upper(y: f64) -> f64 {
     if y < 0.7 { (y + y * y / 2.0 + y * y * y / 6.0 / (1.0 - y / 4.0)) * (1.0 + 1e-14) } else { f64::INFINITY }
 }

@@ -23,6 +23,15 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
+    /// What the call returned, one result a record: weights come with an output, which is a result like any other.
+    pub fn results(&self) -> Vec<Self> {
+        let beside = |label| Self { label, want: Want::Output, ..self.clone() };
+        match self.want {
+            Want::Output => vec![self.clone()],
+            Want::Weights => vec![self.clone(), beside(format!("{} (its output)", self.label))],
+        }
+    }
+
     /// The tensor that the law asked for.
     pub fn returned(&self) -> Option<&Tensor> {
         match self.want {
@@ -132,6 +141,8 @@ pub(super) fn check_value(record: &CallRecord, expected: &Expected) -> Decision 
 
 /// Whether the result of a call is what `meaning` gives under `contract`.
 pub(super) fn fits(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
-    let expected = interpret(meaning, &record.call, contract, record.want);
-    check_value(record, &expected).verdict != Verdict::Fail
+    record.results().iter().all(|result| {
+        let expected = interpret(meaning, &result.call, contract, result.want);
+        check_value(result, &expected).verdict != Verdict::Fail
+    })
 }

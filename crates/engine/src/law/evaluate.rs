@@ -41,7 +41,7 @@ pub(super) enum Stop {
     /// The target gave no result.
     Target(Verdict, String, String),
     /// A result has the wrong form.
-    Form(Evidence),
+    Form(Box<Evidence>),
     /// The law asks for something impossible: an error in the law, not in the target.
     Law(String),
 }
@@ -56,6 +56,9 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
     let mut evaluator = Evaluator::new(case, judge, target);
     let decision = evaluator.law(law);
     let values = std::mem::replace(&mut evaluator.values, Decision::pass());
+    if evaluator.records.is_empty() && decision.is_ok() {
+        return Err(format!("law {}: expected a call of attention or weights, got none", law.law.law));
+    }
     let mut outcome = match decision {
         Ok(decision) => {
             // The relation names the property; a wrong value without a broken relation is reported as such. The margin is
@@ -67,7 +70,7 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
             Outcome { verdict: joined.verdict, margin, evidence: joined.evidence, calls: Vec::new() }
         }
         Err(Stop::Form(evidence)) => {
-            Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
+            Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(*evidence), calls: Vec::new() }
         }
         Err(Stop::Target(verdict, place, got)) => {
             let expected = "a result".to_owned();
@@ -224,7 +227,7 @@ impl<'a> Evaluator<'a> {
                     form: Some("kind of result".to_owned()),
                     relation: false,
                 };
-                return Err(Stop::Form(evidence));
+                return Err(Stop::Form(Box::new(evidence)));
             }
             Response::Unsupported(reason) => return Err(Stop::Target(Verdict::Unsupported, label, reason)),
             Response::Refused(reason) => return Err(Stop::Target(Verdict::Refused, label, reason)),
@@ -232,10 +235,15 @@ impl<'a> Evaluator<'a> {
             Response::Crash(reason) => return Err(Stop::Target(Verdict::Crash, label, reason)),
             Response::Timeout(reason) => return Err(Stop::Target(Verdict::Timeout, label, reason)),
         };
-        let expected = interpret(self.judge.meaning, &call, self.judge.contract, want);
         let record = CallRecord { label, call, output, want };
-        let decision = check_value(&record, &expected);
-        self.values = std::mem::replace(&mut self.values, Decision::pass()).and(decision);
+        let mut expected = None;
+        for result in record.results() {
+            let one = interpret(self.judge.meaning, &result.call, self.judge.contract, result.want);
+            let decision = check_value(&result, &one);
+            self.values = std::mem::replace(&mut self.values, Decision::pass()).and(decision);
+            expected.get_or_insert(one);
+        }
+        let expected = expected.ok_or_else(|| Stop::Law("call: expected a result to check".to_owned()))?;
         self.records.push(record);
         self.expected.push(expected);
         Ok(Value::Returned(self.records.len() - 1))

@@ -125,7 +125,7 @@ impl Evaluator<'_> {
                 let (record, expected) = (&self.records[*at], &self.expected[*at]);
                 match (malformed(record, &expected.shape), record.returned()) {
                     (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
-                    (Some(evidence), _) => Err(Stop::Form(evidence)),
+                    (Some(evidence), _) => Err(Stop::Form(Box::new(evidence))),
                     (None, None) => Err(Stop::Law("result: expected weights".to_owned())),
                 }
             }

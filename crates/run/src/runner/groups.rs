@@ -10,7 +10,7 @@ use super::pass::Done;
 use super::{EVIDENCE_LIMIT, evidence};
 
 /// A fault is named as a cause when it explains at least one in this many of the failures looked at.
-const LEAST_SHARE: usize = 10;
+const LEAST_SHARE: usize = 3;
 
 /// Cases that belong together.
 pub(super) struct Group<'a> {

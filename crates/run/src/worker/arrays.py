@@ -112,6 +112,8 @@ def shape_of(value):
 
 def read(value, swap):
     """Storage bits of an array, little-endian, row-major; axes 1 and 2 exchanged if `swap`."""
+    if type(value).__name__ == "MaskedArray":
+        raise Malformed("expected a dense array, got a masked one")
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach()
