@@ -1,4 +1,4 @@
-//! Causes: the fault whose exact function holds every wrong result, or whose simulation returns it bit for bit.
+//! Causes: the fault whose exact function holds every wrong result, or whose simulation returns the like.
 
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, explains};
@@ -18,8 +18,8 @@ pub struct Cause<'a> {
 /// The faults that explain at least one of `failures`, the best first; ties keep the order of `faults`.
 ///
 /// A fault of meaning explains a failure when the enclosure of every call under it, widened by the contract's bound, holds
-/// what came back. A fault of execution explains it when the simulator returns the same: non-finite where the target does,
-/// elsewhere the same bits, or values that are right in both or wrong in both.
+/// what came back, and the enclosure without it does not. A fault of execution explains it when the simulator returns the
+/// same elements.
 pub fn cause<'a>(
     failures: &[(&[CallRecord], &Contract)],
     base: &Meaning,

@@ -7,8 +7,8 @@ use qkvet_gen::{CasePlan, case_id};
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
-use super::pass::{Done, Pass, case_of, law_of};
-use super::{RunConfig, RunError, evidence};
+use super::pass::{Done, INTERRUPTED, Pass, case_of, law_of};
+use super::{RunConfig, RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
@@ -36,7 +36,7 @@ pub(super) fn conventions(
     pass: &mut Pass<'_>,
     found: &[&Convention],
 ) -> Result<Vec<Finding>, RunError> {
-    let failing: Vec<usize> = (0..scene.done.len()).filter(|at| scene.done[*at].verdict == Verdict::Fail).collect();
+    let failing = failing(scene.done);
     let mut findings = Vec::new();
     for convention in found {
         // A case without the convention's option cannot show it.
@@ -87,28 +87,17 @@ fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     groups
 }
 
-/// The findings among decided cases.
+/// The findings among decided cases. A run that the user ended calls the target no more: nothing is shrunk.
 pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
+    let most_shrunk = if pass.stopped().as_deref() == Some(INTERRUPTED) { 0 } else { MOST_SHRUNK };
     let mut findings = Vec::new();
     for (number, group) in groups(scene).iter().enumerate() {
         let Some(start) = representative(scene, &group.members) else { continue };
-        findings.extend(if number < MOST_SHRUNK {
+        findings.extend(if number < most_shrunk {
             finding(scene, pass, group, start, None)?
         } else {
             describe(scene, pass, group, FindingKind::Verdict, (&scene.plans[start], &scene.done[start]))?
         });
-    }
-    Ok(findings)
-}
-
-/// The same without another call of the target, for a run that the user ended.
-pub(super) fn unshrunk(scene: &Scene<'_, '_>, pass: &Pass<'_>) -> Result<Vec<Finding>, RunError> {
-    let mut findings = Vec::new();
-    for group in groups(scene) {
-        if let Some(start) = representative(scene, &group.members) {
-            let shown = (&scene.plans[start], &scene.done[start]);
-            findings.extend(describe(scene, pass, &group, FindingKind::Verdict, shown)?);
-        }
     }
     Ok(findings)
 }
@@ -130,8 +119,9 @@ fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
     members.iter().copied().min_by_key(key)
 }
 
-/// The finding of a group, starting from one of its cases. Its witness is the smallest input that fails for the same reason: the same verdict, the relation
-/// if it was one, the same fault, and for a convention nothing once `alone` is granted.
+/// The finding of a group, starting from one of its cases. Its witness is the smallest input that fails for the same
+/// reason: the same verdict, the relation if it was one, the same fault, and for a convention nothing once `alone` is
+/// granted.
 fn finding(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,

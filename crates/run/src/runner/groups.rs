@@ -1,4 +1,4 @@
-//! From decided cases to groups that belong together: by fault, by law, by what a broken target said.
+//! From decided cases to groups that belong together: by fault, by form, by what a broken target said.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use qkvet_spec::{Convention, Fault, Verdict};
 
 use super::findings::Scene;
 use super::pass::Done;
-use super::{EVIDENCE_LIMIT, evidence};
+use super::{evidence, failing, sample};
 
 /// A fault is named as a cause when it explains at least one in this many of the failures looked at.
 const LEAST_SHARE: usize = 3;
@@ -46,7 +46,7 @@ fn lower_first(text: &str) -> String {
 
 /// Wrong results: by fault as long as one explains a good part of what is left, then by what is wrong with them.
 pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
-    let mut left: Vec<usize> = (0..scene.done.len()).filter(|at| scene.done[*at].verdict == Verdict::Fail).collect();
+    let mut left = failing(scene.done);
     let mut groups = Vec::new();
     while !left.is_empty() {
         let Some(group) = caused(scene, &left) else { break };
@@ -61,13 +61,12 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 /// The cases that one fault explains, if one explains enough of a sample to be more than a coincidence.
 fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
     let Scene { config, meaning, done, .. } = *scene;
-    let with_calls: Vec<usize> = left.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
-    let step = with_calls.len().div_ceil(EVIDENCE_LIMIT).max(1);
-    let sample: Vec<usize> = with_calls.iter().copied().step_by(step).collect();
+    let sample = sample(done, left);
     let causes = cause(&evidence(config, done, &sample), meaning, config.catalog.faults.values());
     let best = causes.first().filter(|best| best.explained.len() * LEAST_SHARE >= sample.len())?;
-    let all = cause(&evidence(config, done, &with_calls), meaning, [best.fault]);
-    let members: Vec<usize> = all.first()?.explained.iter().map(|at| with_calls[*at]).collect();
+    // A case without recorded calls is explained by nothing.
+    let all = cause(&evidence(config, done, left), meaning, [best.fault]);
+    let members: Vec<usize> = all.first()?.explained.iter().map(|at| left[*at]).collect();
     let rival = causes.get(1).map_or(String::new(), |rival| {
         format!("; next best, {}, matches {} of {} looked at", rival.fault.fault, rival.explained.len(), sample.len())
     });

@@ -117,11 +117,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     }
     let mut findings = explained;
     let scene = Scene { config, plans: &plans, done: &done, meaning: &meaning, conventions: &conventions };
-    if pass.stopped().as_deref() != Some(INTERRUPTED) {
-        findings.extend(findings::verdicts(&scene, &mut pass)?);
-    } else {
-        findings.extend(findings::unshrunk(&scene, &pass)?);
-    }
+    findings.extend(findings::verdicts(&scene, &mut pass)?);
     let summary =
         summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
     events(Event::Finished(Box::new(summary.clone())));
@@ -151,13 +147,21 @@ fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Ve
     cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
+/// Numbers of the cases that failed.
+fn failing(done: &[Done]) -> Vec<usize> {
+    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail).collect()
+}
+
+/// Those of the given cases whose calls were recorded, thinned out evenly to the limit.
+fn sample(done: &[Done], cases: &[usize]) -> Vec<usize> {
+    let recorded: Vec<usize> = cases.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
+    let step = recorded.len().div_ceil(EVIDENCE_LIMIT).max(1);
+    recorded.into_iter().step_by(step).collect()
+}
+
 fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
     let fields: Vec<&str> = config.conventions.iter().map(|convention| convention.field.as_str()).collect();
-    let failing = |at: &usize| done[*at].verdict == Verdict::Fail && !done[*at].calls.is_empty();
-    let failing: Vec<usize> = (0..done.len()).filter(failing).collect();
-    let step = failing.len().div_ceil(EVIDENCE_LIMIT).max(1);
-    let sample: Vec<usize> = failing.into_iter().step_by(step).collect();
-    let failures = evidence(config, done, &sample);
+    let failures = evidence(config, done, &sample(done, &failing(done)));
     if failures.is_empty() {
         return Vec::new();
     }
@@ -166,10 +170,9 @@ fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> 
 
 /// Under the conventions fewer cases fail, and none fails that did not.
 fn consistent(before: &[Done], after: &[Done]) -> bool {
-    let fails = |done: &[Done]| done.iter().filter(|done| done.verdict == Verdict::Fail).count();
     let broken = before
         .iter()
         .zip(after)
         .any(|(before, after)| before.verdict != Verdict::Fail && after.verdict == Verdict::Fail);
-    !broken && fails(after) < fails(before)
+    !broken && failing(after).len() < failing(before).len()
 }
