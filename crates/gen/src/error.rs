@@ -24,4 +24,9 @@ impl GenError {
     ) -> Self {
         Self { what: what.into(), place: place.into(), expected: expected.into(), got: got.into() }
     }
+
+    /// The same, with the case that it is about.
+    pub(crate) fn of_case(self, id: &str) -> Self {
+        Self { place: format!("{} of case {id:.64}", self.place), ..self }
+    }
 }

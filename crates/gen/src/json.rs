@@ -2,14 +2,16 @@
 
 mod document;
 mod layout;
+mod rows;
 
 use qkvet_spec::{BoolTensor, Case, CaseOptions, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::validate::{check_broadcast, check_dims, check_elements};
 use crate::{GenError, case_id};
-use document::{Bindings, Document, FloatRows, MaskRows, Options};
+use document::{Bindings, Document, Options};
 use layout::Layout;
+pub(crate) use rows::{FloatRows, MaskRows, check_rows, width};
 
 /// Version of the document.
 const VERSION: u32 = 1;
@@ -35,6 +37,11 @@ pub fn to_json(case: &Case) -> String {
         },
         bindings: Bindings::new(&case.bindings),
     };
+    lay_out(&document)
+}
+
+/// A document as text, laid out for people.
+pub(crate) fn lay_out(document: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Layout::default());
     // Writing strings and numbers to memory cannot fail; if it did, the reader would refuse the rest.
@@ -49,14 +56,11 @@ pub fn to_json(case: &Case) -> String {
 /// Anything but a well-formed document of version 1: unknown, missing and repeated fields, extents that do not fit the
 /// elements, elements that the format does not have, an id that is not the content's.
 pub fn from_json(text: &str) -> Result<Case, GenError> {
-    if text.len() > MAX_BYTES {
-        return Err(GenError::new("document", "its end", format!("{MAX_BYTES} bytes at most"), text.len().to_string()));
-    }
-    let version = parse::<Version>(text)?.version;
+    let version = parse::<Version>(text, STORED_CASE)?.version;
     if version != VERSION {
         return Err(GenError::new("document", "`version`", VERSION.to_string(), version.to_string()));
     }
-    let document: Document = parse(text)?;
+    let document: Document = parse(text, STORED_CASE)?;
     check_dims(&document.dims, "`dims`")?;
     let law = document.law;
     if law.is_empty()
@@ -92,11 +96,20 @@ struct Version {
     version: u32,
 }
 
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, GenError> {
+const STORED_CASE: &str = "a stored case";
+
+/// Reads one JSON document that is `expected` to be of a kind.
+///
+/// # Errors
+/// A document that is too long, or not of this form, with the line and column.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str, expected: &str) -> Result<T, GenError> {
+    if text.len() > MAX_BYTES {
+        return Err(GenError::new("document", "its end", format!("{MAX_BYTES} bytes at most"), text.len().to_string()));
+    }
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());
         let message = error.to_string();
         let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
-        GenError::new("document", place, "a stored case", message)
+        GenError::new("document", place, expected, message)
     })
 }

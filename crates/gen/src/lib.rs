@@ -11,6 +11,7 @@ mod draw;
 mod error;
 mod exact;
 mod extent;
+pub mod frozen;
 mod id;
 mod json;
 mod margin;

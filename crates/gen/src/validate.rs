@@ -1,7 +1,9 @@
 //! Whether suites, plans and cases are well-formed; stored cases are checked against their law before they are used.
 
 use qkvet_engine::format::is_representable;
-use qkvet_spec::{Binding, BoolTensor, CallOption, Case, CheckedLaw, Dims, Domain, Dtype, Matrices, Suite, Tensor};
+use qkvet_spec::{
+    Binding, BoolTensor, CallOption, Case, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Suite, Tensor,
+};
 
 use crate::extent::{Extents, as_array};
 use crate::options::four_axes;
@@ -40,7 +42,36 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
             return Err(GenError::new("number", place(field), "1 to 1048576", n.to_string()));
         }
     }
+    suite.frozen.as_ref().map_or(Ok(()), |frozen| check_frozen(frozen, &place))
+}
+
+fn check_frozen(frozen: &Frozen, place: &dyn Fn(&str) -> String) -> Result<(), GenError> {
+    check_version(&frozen.version, &place("frozen.version"))?;
+    for (at, dims) in frozen.shapes.iter().enumerate() {
+        check_dims(dims, &place(&format!("frozen.shapes[{at}]")))?;
+    }
+    if frozen.shapes.is_empty() {
+        return Err(GenError::new("list", place("frozen.shapes"), "at least one entry", "none"));
+    }
+    for (field, n) in [("frozen.limit", frozen.limit.unwrap_or(1)), ("frozen.larger", frozen.larger.max(1))] {
+        if n == 0 || n > 1 << 20 {
+            return Err(GenError::new("number", place(field), "up to 1048576", n.to_string()));
+        }
+    }
     Ok(())
+}
+
+/// Whether this is a version of three whole numbers.
+pub(crate) fn check_version(version: &str, place: &str) -> Result<(), GenError> {
+    let whole = |part: &str| {
+        (1..=9).contains(&part.len())
+            && part.bytes().all(|c| c.is_ascii_digit())
+            && (part == "0" || !part.starts_with('0'))
+    };
+    if version.split('.').count() == 3 && version.split('.').all(whole) {
+        return Ok(());
+    }
+    Err(GenError::new("version", place, "MAJOR.MINOR.PATCH", format!("`{version:.32}`")))
 }
 
 /// Whether a call can have these extents.

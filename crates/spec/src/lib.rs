@@ -39,5 +39,5 @@ pub use patch::{Behavior, Convention, Fault};
 pub use schema::{SCHEMAS, schema};
 pub use shape::{CheckedLaw, Domain, Given};
 pub use source::{SpecError, parse_yaml};
-pub use suite::{BroadcastForm, MaskPattern, Suite, Values};
+pub use suite::{BroadcastForm, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Evidence, Verdict, Witness};

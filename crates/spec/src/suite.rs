@@ -96,6 +96,28 @@ pub struct Suite {
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,
+    /// Cases of the value law whose certified answers are kept; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Frozen>,
+}
+
+/// Which cases of a suite are frozen: single calls with certified answers, the same on every machine for ever.
+///
+/// They are cases of the law `value` with the suite's formats, values, masks, broadcast forms, strength and `alone`, seed 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frozen {
+    /// Version of the answers, `MAJOR.MINOR.PATCH`. A changed or removed case or answer moves the first part, which
+    /// therefore never happens by itself; new cases, conventions and hunted faults move the second; layout moves the third.
+    pub version: String,
+    /// Extents of the cases that are kept as text: small ones.
+    pub shapes: Vec<Dims>,
+    /// Cases kept as text for each format at most, those of `alone` aside; absent: all that the covering array has.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Cases for each format, over the suite's own shapes, of which only the hash is kept.
+    #[serde(default)]
+    pub larger: usize,
 }
 
 fn one() -> usize {

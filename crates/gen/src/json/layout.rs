@@ -1,32 +1,49 @@
-//! Layout of the document: objects indented, every row of a tensor on a line of its own.
+//! Layout of documents: objects indented, every row of a tensor on a line of its own.
 
 use std::io::{Result, Write};
 
 use serde_json::ser::Formatter;
 
-/// Where the writer stands.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Layout {
-    objects: usize,
-    arrays: usize,
-    /// Whether the array that is open has entries on lines of their own.
-    broken: bool,
+/// What is open where the writer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Object,
+    /// An array, and whether its entries are on lines of their own.
+    Array {
+        broken: bool,
+    },
 }
+
+/// Where the writer stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout(Vec<Open>);
 
 impl Layout {
     fn line<W: ?Sized + Write>(&self, writer: &mut W) -> Result<()> {
-        write!(writer, "\n{:1$}", "", 2 * (self.objects + self.arrays))
+        write!(writer, "\n{:1$}", "", 2 * self.0.len())
+    }
+
+    /// An entry that is not a plain number starts a line of the array that it is in.
+    fn entry<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
+        match self.0.last_mut() {
+            Some(Open::Array { broken }) => {
+                *broken = true;
+                self.line(writer)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl Formatter for Layout {
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        self.objects += 1;
+        self.entry(writer)?;
+        self.0.push(Open::Object);
         writer.write_all(b"{")
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        self.objects -= 1;
+        self.0.pop();
         self.line(writer)?;
         writer.write_all(b"}")
     }
@@ -43,18 +60,13 @@ impl Formatter for Layout {
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        if self.arrays > 0 {
-            self.broken = true;
-            self.line(writer)?;
-        }
-        self.arrays += 1;
+        self.entry(writer)?;
+        self.0.push(Open::Array { broken: false });
         writer.write_all(b"[")
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        self.arrays -= 1;
-        if self.arrays == 0 && self.broken {
-            self.broken = false;
+        if self.0.pop() == Some(Open::Array { broken: true }) {
             self.line(writer)?;
         }
         writer.write_all(b"]")
@@ -65,10 +77,7 @@ impl Formatter for Layout {
     }
 
     fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        if self.arrays > 0 {
-            self.broken = true;
-            self.line(writer)?;
-        }
+        self.entry(writer)?;
         writer.write_all(b"\"")
     }
 }

@@ -1,0 +1,226 @@
+//! Named arrays and texts: what a file of tensors holds, whichever container it is in.
+
+use std::str::FromStr;
+
+use crate::frozen::digits::Decimal;
+use indexmap::IndexMap;
+use qkvet_engine::format::{decode, encode};
+use qkvet_spec::{BoolTensor, Dtype, Tensor};
+
+use super::assemble::{Facts, Tensors, assemble};
+use super::call::call_of;
+use super::{FrozenCase, npz, safetensors};
+use crate::GenError;
+use crate::json::{lay_out, parse};
+
+/// Name of the text that holds all of a case that is not an array.
+const CASE: &str = "case";
+
+/// Bounds of a contract are the array of this name and the contract's id.
+const BOUNDS: &str = "bounds/";
+
+/// What the elements of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    /// One byte, 0 or 1.
+    Bool,
+    /// Numbers of a format.
+    Float(Dtype),
+    /// Storage bits of as many bytes, of a format that the container has no name for.
+    Bits(usize),
+}
+
+impl Element {
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::Bool => 1,
+            Self::Float(dtype) => dtype.size(),
+            Self::Bits(size) => size,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Bool => "bool".to_owned(),
+            Self::Float(dtype) => dtype.to_string(),
+            Self::Bits(size) => format!("elements of {size} bytes without a name"),
+        }
+    }
+}
+
+/// An array: little-endian elements, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Array {
+    pub(super) element: Element,
+    pub(super) shape: Vec<usize>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Array {
+    pub(super) fn of(tensor: &Tensor) -> Self {
+        let bytes = encode(&tensor.data, tensor.dtype);
+        Self { element: Element::Float(tensor.dtype), shape: tensor.shape.clone(), bytes }
+    }
+
+    fn of_mask(mask: &BoolTensor) -> Self {
+        let bytes = mask.data.iter().map(|x| u8::from(*x)).collect();
+        Self { element: Element::Bool, shape: mask.shape.clone(), bytes }
+    }
+
+    fn of_numbers(shape: &[usize], data: &[f64]) -> Self {
+        Self { element: Element::Float(Dtype::Float64), shape: shape.to_vec(), bytes: encode(data, Dtype::Float64) }
+    }
+
+    /// Whether the bytes are as many as the shape and the elements ask for.
+    pub(super) fn check_size(&self, name: &str) -> Result<(), GenError> {
+        let elements = self.shape.iter().try_fold(1usize, |product, n| product.checked_mul(*n));
+        let expected = elements.and_then(|elements| elements.checked_mul(self.element.size()));
+        if expected == Some(self.bytes.len()) {
+            return Ok(());
+        }
+        let expected = format!("those of {:?} elements of {} bytes", self.shape, self.element.size());
+        Err(GenError::new("bytes", format!("array `{name:.64}`"), expected, self.bytes.len().to_string()))
+    }
+
+    /// The tensor that the array holds, its elements being of the format `dtype`.
+    pub(super) fn tensor(&self, name: &str, dtype: Dtype) -> Result<Tensor, GenError> {
+        let fits = match self.element {
+            Element::Float(own) => own == dtype,
+            Element::Bits(size) => size == dtype.size() && !npz::has_name(dtype),
+            Element::Bool => false,
+        };
+        if !fits {
+            return Err(GenError::new("format", format!("array `{name:.64}`"), dtype.name(), self.element.name()));
+        }
+        self.check_size(name)?;
+        Ok(Tensor { dtype, shape: self.shape.clone(), data: decode(&self.bytes, dtype) })
+    }
+
+    fn mask(&self, name: &str) -> Result<BoolTensor, GenError> {
+        let place = format!("array `{name:.64}`");
+        if self.element != Element::Bool {
+            return Err(GenError::new("format", place, "bool", self.element.name()));
+        }
+        self.check_size(name)?;
+        if let Some(byte) = self.bytes.iter().find(|byte| **byte > 1) {
+            return Err(GenError::new("element", place, "0 or 1", byte.to_string()));
+        }
+        Ok(BoolTensor { shape: self.shape.clone(), data: self.bytes.iter().map(|byte| *byte == 1).collect() })
+    }
+}
+
+/// Arrays and texts by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Archive {
+    pub(super) texts: IndexMap<String, String>,
+    pub(super) arrays: IndexMap<String, Array>,
+}
+
+impl Archive {
+    /// Takes an array out, or says that it is missing.
+    pub(super) fn take(&mut self, name: &str) -> Result<Array, GenError> {
+        self.arrays.shift_remove(name).ok_or_else(|| GenError::new("array", format!("`{name}`"), "one", "none"))
+    }
+
+    /// Everything must have been taken.
+    pub(super) fn check_empty(&self) -> Result<(), GenError> {
+        match self.arrays.keys().chain(self.texts.keys()).next() {
+            Some(name) => Err(GenError::new("array", "file", "known names only", format!("`{name:.64}` too"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
+    let call = call_of(&frozen.case)?;
+    let mut arrays = IndexMap::new();
+    let mut add = |name: &str, array: Array| arrays.insert(name.to_owned(), array);
+    add("query", Array::of(&call.query));
+    add("key", Array::of(&call.key));
+    add("value", Array::of(&call.value));
+    call.mask.iter().for_each(|mask| drop(add("mask", Array::of_mask(mask))));
+    call.bias.iter().for_each(|bias| drop(add("bias", Array::of(bias))));
+    let answer: Vec<f64> = frozen.answer.values.iter().map(Decimal::to_f64).collect();
+    add("answer", Array::of_numbers(&frozen.answer.shape, &answer));
+    for (contract, bounds) in &frozen.bounds {
+        add(&format!("{BOUNDS}{contract}"), Array::of_numbers(&frozen.answer.shape, bounds));
+    }
+    arrays.iter().try_for_each(|(name, array)| array.check_size(name))?;
+    let texts = IndexMap::from([(CASE.to_owned(), lay_out(&Facts::of(frozen)))]);
+    Ok(Archive { texts, arrays })
+}
+
+fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
+    let facts = archive
+        .texts
+        .shift_remove(CASE)
+        .ok_or_else(|| GenError::new("text", format!("`{CASE}`"), "the facts of a frozen case", "none"))?;
+    let facts: Facts = parse(&facts, "the facts of a frozen case")?;
+    let dtype = facts.dtype;
+    let (query, key, value) = (archive.take("query")?, archive.take("key")?, archive.take("value")?);
+    let mask = archive.arrays.shift_remove("mask").map(|mask| mask.mask("mask")).transpose()?;
+    let bias = archive.arrays.shift_remove("bias").map(|bias| bias.tensor("bias", dtype)).transpose()?;
+    let answer = archive.take("answer")?.tensor("answer", Dtype::Float64)?;
+    // The digits beyond binary64 stay behind in the text form; the bounds allow for that.
+    let decimal = |x: &f64| {
+        Decimal::from_str(&format!("{x:e}"))
+            .map_err(|_| GenError::new("element", "answer", "finite numbers", format!("{x:?}")))
+    };
+    let values = answer.data.iter().map(decimal).collect::<Result<Vec<_>, _>>()?;
+    let mut bounds = IndexMap::new();
+    let mut names: Vec<String> = archive.arrays.keys().filter(|name| name.starts_with(BOUNDS)).cloned().collect();
+    names.sort_unstable();
+    for name in names {
+        let Tensor { shape, data, .. } = archive.take(&name)?.tensor(&name, Dtype::Float64)?;
+        bounds.insert(name[BOUNDS.len()..].to_owned(), (shape, data));
+    }
+    archive.check_empty()?;
+    let tensors = Tensors {
+        query: query.tensor("query", dtype)?,
+        key: key.tensor("key", dtype)?,
+        value: value.tensor("value", dtype)?,
+        mask,
+        bias,
+        answer: (answer.shape, values),
+        bounds,
+    };
+    assemble(facts, tensors)
+}
+
+/// The case as a safetensors file: tensors `query`, `key`, `value`, `mask` and `bias` where they are on, `answer` and
+/// `bounds/<contract>` in float64 (infinite where nothing can be said); everything else as JSON in the metadata `case`.
+///
+/// The answer is the certified decimal rounded to float64; the bounds allow for it. The same case gives the same bytes.
+///
+/// # Errors
+/// A case that is no call of attention.
+pub fn case_to_safetensors(frozen: &FrozenCase) -> Result<Vec<u8>, GenError> {
+    safetensors::write(&case_archive(frozen)?)
+}
+
+/// Reads a case from a safetensors file.
+///
+/// # Errors
+/// Anything but what [`case_to_safetensors`] writes, with its place; an id that is not the content's.
+pub fn case_from_safetensors(bytes: &[u8]) -> Result<FrozenCase, GenError> {
+    case_of_archive(safetensors::read(bytes, &[CASE])?)
+}
+
+/// The case as a NumPy archive: arrays named as in [`case_to_safetensors`], everything else as JSON in the text `case`.
+/// bfloat16 and float8 have no name in NumPy: their storage bits come as unsigned integers of the same size.
+///
+/// Entries are stored, not compressed, without times: the same case gives the same bytes.
+///
+/// # Errors
+/// A case that is no call of attention.
+pub fn case_to_npz(frozen: &FrozenCase) -> Result<Vec<u8>, GenError> {
+    npz::write(&case_archive(frozen)?)
+}
+
+/// Reads a case from a NumPy archive.
+///
+/// # Errors
+/// Anything but what [`case_to_npz`] writes, with its place; an id that is not the content's.
+pub fn case_from_npz(bytes: &[u8]) -> Result<FrozenCase, GenError> {
+    case_of_archive(npz::read(bytes)?)
+}

@@ -1,0 +1,64 @@
+//! What a frozen case is good for: the conventions on which its answer depends and the faults that it catches.
+
+use crate::frozen::digits::Answer;
+use indexmap::IndexMap;
+use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::lowering::Want;
+use qkvet_engine::simulate::Simulator;
+use qkvet_spec::{Behavior, Call, Catalog, Contract, Execution, Fault, Meaning, Response, Target};
+
+/// Fields whose alternative gives another answer, each with the standard's value.
+///
+/// Conservative: an alternative counts as the same only where every enclosure is the same ball, which happens where it leaves
+/// the call as it is. So a target that declares it is never judged by an answer to another question.
+pub(super) fn conventions(catalog: &Catalog, call: &Call, contract: &Contract) -> IndexMap<String, String> {
+    let standard = Meaning::standard();
+    let enclosed = |meaning: &Meaning| interpret(meaning, call, contract, Want::Output);
+    let base = enclosed(&standard);
+    let mut fields = IndexMap::new();
+    for convention in catalog.conventions.values() {
+        let other = enclosed(&convention.meaning.apply(&standard));
+        if !same(&base, &other) {
+            fields.insert(convention.field.clone(), convention.standard_value.clone());
+        }
+    }
+    fields.sort_keys();
+    fields
+}
+
+fn same(left: &Expected, right: &Expected) -> bool {
+    let bits = |expected: &Expected| -> Vec<[u64; 2]> {
+        expected.exact.iter().map(|ball| [ball.mid.to_bits(), ball.rad.to_bits()]).collect()
+    };
+    left.shape == right.shape && bits(left) == bits(right)
+}
+
+/// Faults that a reader of the case sees: what a plain implementation with the fault returns is outside the bound somewhere,
+/// or has another shape.
+///
+/// What a fault does besides computing (its behavior) does not show in one answer and does not count.
+pub(super) fn hunts(catalog: &Catalog, call: &Call, answer: &Answer, bounds: &[f64]) -> Vec<String> {
+    let caught = |fault: &&Fault| {
+        let fault = Fault { behavior: fault.behavior.filter(|kind| !unseen(*kind)), ..(*fault).clone() };
+        let mut simulator = Simulator::new(Meaning::standard(), Execution::standard()).with_fault(fault);
+        let Response::Output(output) = simulator.call(call) else { return false };
+        output.output.shape != answer.shape || outside(&output.output.data, answer, bounds)
+    };
+    catalog.faults.values().filter(caught).map(|fault| fault.fault.clone()).collect()
+}
+
+/// Kinds of behavior that leave the numbers of a first call as they are.
+fn unseen(kind: Behavior) -> bool {
+    match kind {
+        Behavior::InputsOverwritten | Behavior::NotRepeatable => true,
+    }
+}
+
+/// Whether an element fails the reader's test, `!(|out − answer| ≤ bound)`.
+fn outside(output: &[f64], answer: &Answer, bounds: &[f64]) -> bool {
+    let within = |((x, decimal), bound): ((&f64, _), &f64)| {
+        let decimal: &crate::frozen::digits::Decimal = decimal;
+        bound.is_infinite() || (x - decimal.to_f64()).abs() <= *bound
+    };
+    !output.iter().zip(&answer.values).zip(bounds).all(within)
+}

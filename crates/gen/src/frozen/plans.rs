@@ -1,0 +1,37 @@
+//! Which cases a suite freezes.
+
+use qkvet_spec::{Catalog, Dtype, Suite};
+
+use super::call::VALUE;
+use crate::{CasePlan, GenError, check_suite, plans};
+
+/// Seed of every frozen case: there is one set of them.
+pub(super) const SEED: u64 = 0;
+
+/// Plans of the frozen cases of a suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrozenPlans {
+    /// Small cases, kept as text.
+    pub text: Vec<CasePlan>,
+    /// Cases over the suite's own shapes, of which the hash is kept.
+    pub larger: Vec<CasePlan>,
+}
+
+/// The plans that a suite freezes for the given formats, format by format; none where it has no section `frozen`.
+///
+/// Leaving out a format moves no other plan.
+///
+/// # Errors
+/// A suite that cannot be combined into cases, or a catalog without the law `value`.
+pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype]) -> Result<FrozenPlans, GenError> {
+    check_suite(suite)?;
+    let Some(frozen) = &suite.frozen else { return Ok(FrozenPlans::default()) };
+    let law = catalog
+        .laws
+        .get(VALUE)
+        .ok_or_else(|| GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none"))?;
+    let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, rounds: 1, ..suite.clone() };
+    let large = Suite { limit: Some(frozen.larger), rounds: 1, alone: 0, ..suite.clone() };
+    let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, SEED) };
+    Ok(FrozenPlans { text: plans(&small, &[law], dtypes, SEED), larger })
+}
