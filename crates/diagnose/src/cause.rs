@@ -1,7 +1,7 @@
 //! Causes: the fault whose exact function holds every wrong result, or whose simulation returns the like.
 
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, explains};
+use qkvet_engine::law::{CallRecord, CallResult, explains};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::{Simulator, faulty_meaning};
 use qkvet_spec::{Behavior, Call, Contract, Execution, Fault, Meaning, Response, Target, Tensor};
@@ -52,7 +52,7 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
     calls.iter().all(|record| match simulator.call(&record.call) {
-        Response::Output(output) => record.results().iter().all(|result| match (result.want, &output.weights) {
+        Response::Output(output) => record.results().all(|result| match (result.want, &output.weights) {
             (Want::Output, _) => alike(result, &output.output, base, contract),
             (Want::Weights, weights) => weights.as_ref().is_some_and(|weights| alike(result, weights, base, contract)),
         }),
@@ -62,11 +62,11 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
 
 /// Element by element: not finite in both, or the same bits, or right in both. Where some elements overflowed in both,
 /// others may have lost their digits in different ways: there wrong in both counts too.
-fn alike(record: &CallRecord, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
-    let Some(got) = record.returned().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype) else {
+fn alike(result: CallResult<'_>, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
+    let Some(got) = result.tensor().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype) else {
         return false;
     };
-    let expected = interpret(base, &record.call, contract, record.want);
+    let expected = interpret(base, &result.record.call, contract, result.want);
     let right = |at: usize, x: f64| {
         let ball = expected.exact[at];
         (x - ball.mid).abs() <= ball.rad + expected.hard[at]

@@ -13,6 +13,7 @@ mod table;
 
 pub use exact::ExactRow;
 
+use crate::gemm::Products;
 use crate::head::{Head, Normalization};
 
 /// Enclosure of the output of a [`Head`], with what [`bound`](crate::bound::bound) needs to know about it.
@@ -149,11 +150,19 @@ impl HeadEnclosure {
 /// # Panics
 /// Unless the slices have the lengths that the shapes say, see [`Head`].
 pub fn enclose(head: &Head<'_>) -> HeadEnclosure {
+    enclose_with(head, Products::Faer)
+}
+
+/// [`enclose`] with the given matrix products: with [`Products::FixedOrder`] the same bits on every machine.
+///
+/// # Panics
+/// As [`enclose`].
+pub fn enclose_with(head: &Head<'_>, products: Products) -> HeadEnclosure {
     head.assert_shapes();
     let mut enclosure = HeadEnclosure::new(head);
     match head.normalization {
-        Normalization::OverKeys | Normalization::None => rows::enclose(head, &mut enclosure),
-        Normalization::OverQueries => over_queries::enclose(head, &mut enclosure),
+        Normalization::OverKeys | Normalization::None => rows::enclose(head, products, &mut enclosure),
+        Normalization::OverQueries => over_queries::enclose(head, products, &mut enclosure),
     }
     enclosure
 }

@@ -1,15 +1,15 @@
-//! The two matrix products of the engine, by faer on one thread, with the depth of their sums.
+//! The two matrix products of the engine, with the depth of their sums: by faer on one thread, or by loops of our own.
 //!
 //! Assumption A2 of `docs/bounds.md#dot`: every element is a binary tree over its products, each node rounded to nearest or
-//! fused, with no fast (Strassen) variant and no narrower format. [`self_test`](crate::selftest::self_test) probes it. Nothing
-//! depends on which bits come back.
+//! fused, with no fast (Strassen) variant and no narrower format. [`self_test`](crate::selftest::self_test) probes it. No verdict
+//! depends on which bits come back; what is written into files that others keep takes [`Products::FixedOrder`].
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::exp::U;
 
-/// Keys per block of [`times`]: blocking shortens the sums and with them their error.
+/// Keys per block of [`Products::times`]: blocking shortens the sums and with them their error.
 const KEY_BLOCK: usize = 256;
 
 /// `γ_k(u) = k·u/(1 − k·u)` rounded up; infinite when `k·u ≥ 1`.
@@ -18,52 +18,93 @@ pub(crate) fn gamma(k: usize, u: f64) -> f64 {
     if ku >= 1.0 { f64::INFINITY } else { ku / (1.0 - ku) * (1.0 + 8.0 * U) }
 }
 
-/// `dst = lhs · rhsᵀ`.
-///
-/// # Shapes
-/// `lhs: (rows, depth)`, `rhs: (cols, depth)` → `dst: (rows, cols)`.
-///
-/// # Error bound
-/// `γ(depth) · Σ_t |lhs_it · rhs_jt|` plus underflow.
-pub(crate) fn times_transposed(dst: &mut [f64], lhs: &[f64], rhs: &[f64], (rows, depth, cols): (usize, usize, usize)) {
-    if depth == 0 {
+/// How matrix products are computed. Both keep the same proved error bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Products {
+    /// By faer: fast, and in an order of summation that depends on its version, its features and the processor.
+    Faer,
+    /// By plain loops: the same operations in the same order, none of them fused, so the same bits on every machine.
+    FixedOrder,
+}
+
+impl Products {
+    /// Both ways.
+    pub const ALL: [Self; 2] = [Self::Faer, Self::FixedOrder];
+
+    /// `dst = lhs · rhsᵀ`.
+    ///
+    /// # Shapes
+    /// `lhs: (rows, depth)`, `rhs: (cols, depth)` → `dst: (rows, cols)`.
+    ///
+    /// # Error bound
+    /// `γ(depth) · Σ_t |lhs_it · rhs_jt|` plus underflow.
+    pub(crate) fn times_transposed(self, dst: &mut [f64], lhs: &[f64], rhs: &[f64], shape: (usize, usize, usize)) {
+        let (rows, depth, cols) = shape;
+        if depth == 0 {
+            dst.fill(0.0);
+        }
+        if rows == 0 || depth == 0 || cols == 0 {
+            return;
+        }
+        match self {
+            Self::Faer => matmul(
+                MatMut::from_row_major_slice_mut(dst, rows, cols),
+                Accum::Replace,
+                MatRef::from_row_major_slice(lhs, rows, depth),
+                MatRef::from_row_major_slice(rhs, cols, depth).transpose(),
+                1.0,
+                Par::Seq,
+            ),
+            Self::FixedOrder => {
+                for (dst_row, lhs_row) in dst.chunks_exact_mut(cols).zip(lhs.chunks_exact(depth)) {
+                    for (x, rhs_row) in dst_row.iter_mut().zip(rhs.chunks_exact(depth)) {
+                        *x = lhs_row.iter().zip(rhs_row).fold(0.0, |sum, (a, b)| sum + a * b);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `dst = lhs · rhs`, summed over blocks of keys.
+    ///
+    /// # Shapes
+    /// `lhs: (rows, depth)`, `rhs: (depth, cols)` → `dst: (rows, cols)`.
+    ///
+    /// # Error bound
+    /// `γ(times_depth(depth)) · Σ_j |lhs_ij · rhs_jc|` plus underflow.
+    pub(crate) fn times(self, dst: &mut [f64], lhs: &[f64], rhs: &[f64], shape: (usize, usize, usize)) {
+        let (rows, depth, cols) = shape;
         dst.fill(0.0);
-    }
-    if rows == 0 || depth == 0 || cols == 0 {
-        return;
-    }
-    matmul(
-        MatMut::from_row_major_slice_mut(dst, rows, cols),
-        Accum::Replace,
-        MatRef::from_row_major_slice(lhs, rows, depth),
-        MatRef::from_row_major_slice(rhs, cols, depth).transpose(),
-        1.0,
-        Par::Seq,
-    );
-}
-
-/// `dst = lhs · rhs`, summed over blocks of keys.
-///
-/// # Shapes
-/// `lhs: (rows, depth)`, `rhs: (depth, cols)` → `dst: (rows, cols)`.
-///
-/// # Error bound
-/// `γ(times_depth(depth)) · Σ_j |lhs_ij · rhs_jc|` plus underflow.
-pub(crate) fn times(dst: &mut [f64], lhs: &[f64], rhs: &[f64], (rows, depth, cols): (usize, usize, usize)) {
-    dst.fill(0.0);
-    if rows == 0 || depth == 0 || cols == 0 {
-        return;
-    }
-    let lhs = MatRef::from_row_major_slice(lhs, rows, depth);
-    let rhs = MatRef::from_row_major_slice(rhs, depth, cols);
-    let mut dst = MatMut::from_row_major_slice_mut(dst, rows, cols);
-    for start in (0..depth).step_by(KEY_BLOCK) {
-        let len = KEY_BLOCK.min(depth - start);
-        matmul(dst.as_mut(), Accum::Add, lhs.subcols(start, len), rhs.subrows(start, len), 1.0, Par::Seq);
+        if rows == 0 || depth == 0 || cols == 0 {
+            return;
+        }
+        match self {
+            Self::Faer => {
+                let lhs = MatRef::from_row_major_slice(lhs, rows, depth);
+                let rhs = MatRef::from_row_major_slice(rhs, depth, cols);
+                let mut dst = MatMut::from_row_major_slice_mut(dst, rows, cols);
+                for start in (0..depth).step_by(KEY_BLOCK) {
+                    let len = KEY_BLOCK.min(depth - start);
+                    matmul(dst.as_mut(), Accum::Add, lhs.subcols(start, len), rhs.subrows(start, len), 1.0, Par::Seq);
+                }
+            }
+            Self::FixedOrder => {
+                let mut block_sums = vec![0.0; cols];
+                for (dst_row, lhs_row) in dst.chunks_exact_mut(cols).zip(lhs.chunks_exact(depth)) {
+                    for (factors, block) in lhs_row.chunks(KEY_BLOCK).zip(rhs.chunks(KEY_BLOCK * cols)) {
+                        block_sums.fill(0.0);
+                        for (a, rhs_row) in factors.iter().zip(block.chunks_exact(cols)) {
+                            block_sums.iter_mut().zip(rhs_row).for_each(|(sum, b)| *sum += a * b);
+                        }
+                        dst_row.iter_mut().zip(&block_sums).for_each(|(x, sum)| *x += sum);
+                    }
+                }
+            }
+        }
     }
 }
 
-/// Roundings that a product of [`times`] passes through at most: its own, those of its block, one for each block.
+/// Roundings that a product of [`Products::times`] passes through at most: its own, those of its block, one for each block.
 pub(crate) fn times_depth(depth: usize) -> usize {
     depth.min(KEY_BLOCK) + depth.div_ceil(KEY_BLOCK) + 1
 }
@@ -79,17 +120,38 @@ mod tests {
             let lhs: Vec<f64> = (0..rows * depth).map(|x| (x % 13) as f64 - 6.0).collect();
             let rhs: Vec<f64> = (0..depth * cols).map(|x| (x % 7) as f64 - 3.0).collect();
             let transposed: Vec<f64> = (0..cols * depth).map(|x| rhs[(x % depth) * cols + x / depth]).collect();
-            let mut dst = vec![f64::NAN; rows * cols];
-            let mut dst_transposed = dst.clone();
-            times(&mut dst, &lhs, &rhs, (rows, depth, cols));
-            times_transposed(&mut dst_transposed, &lhs, &transposed, (rows, depth, cols));
-            for i in 0..rows {
-                for c in 0..cols {
-                    let exact: f64 = (0..depth).map(|j| lhs[i * depth + j] * rhs[j * cols + c]).sum();
-                    assert_eq!(dst[i * cols + c], exact);
-                    assert_eq!(dst_transposed[i * cols + c], exact);
+            for products in Products::ALL {
+                let mut dst = vec![f64::NAN; rows * cols];
+                let mut dst_transposed = dst.clone();
+                products.times(&mut dst, &lhs, &rhs, (rows, depth, cols));
+                products.times_transposed(&mut dst_transposed, &lhs, &transposed, (rows, depth, cols));
+                for i in 0..rows {
+                    for c in 0..cols {
+                        let exact: f64 = (0..depth).map(|j| lhs[i * depth + j] * rhs[j * cols + c]).sum();
+                        assert_eq!(dst[i * cols + c], exact, "{products:?}");
+                        assert_eq!(dst_transposed[i * cols + c], exact, "{products:?}");
+                    }
                 }
             }
         }
+    }
+
+    /// Sums whose rounding tells the order: a block is summed from its first key on, and blocks one after the other.
+    #[test]
+    fn the_fixed_order_is_from_the_first_key_on_in_blocks() {
+        let small = U;
+        let mut products = vec![small; 2 * KEY_BLOCK];
+        products[0] = 1.0;
+        let ones = vec![1.0; products.len()];
+        let mut dst = [0.0];
+        Products::FixedOrder.times(&mut dst, &products, &ones, (1, products.len(), 1));
+        // Within the first block each `u` is lost against 1, the second sums up to 256 u.
+        assert_eq!(dst[0], 1.0 + KEY_BLOCK as f64 * small);
+        Products::FixedOrder.times_transposed(&mut dst, &products, &ones, (1, products.len(), 1));
+        assert_eq!(dst[0], 1.0);
+        products.reverse();
+        Products::FixedOrder.times_transposed(&mut dst, &products, &ones, (1, products.len(), 1));
+        // 511 u come first; with 1 they are a tie, which goes to 512 u.
+        assert_eq!(dst[0], 1.0 + products.len() as f64 * small);
     }
 }

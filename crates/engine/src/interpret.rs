@@ -4,7 +4,8 @@ use qkvet_spec::{Call, Contract, Meaning};
 
 use crate::ball::Ball;
 use crate::bound::bound;
-use crate::enclosure::enclose;
+use crate::enclosure::enclose_with;
+use crate::gemm::Products;
 use crate::lowering::{Maps, Want, lower};
 
 /// The exact output of a call, enclosed, and how far an implementation under a contract may be from it.
@@ -28,6 +29,11 @@ pub struct Expected {
 /// # Error bound
 /// Radii as in `docs/bounds.md#output`, bounds as in `docs/bounds.md#contract`.
 pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want) -> Expected {
+    interpret_with(meaning, call, contract, want, Products::Faer)
+}
+
+/// [`interpret`] with the given matrix products: with [`Products::FixedOrder`] every number is the same on every machine.
+pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want: Want, products: Products) -> Expected {
     let dims = call.dims();
     let inner = if want == Want::Output { dims.d_v } else { dims.n_k };
     let width = if want == Want::Output { Maps::new(meaning, call).output_width() } else { inner };
@@ -42,7 +48,7 @@ pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want
         for h in 0..dims.h_q {
             let lowered = lower(meaning, call, item, h, want);
             let head = lowered.head();
-            let enclosure = enclose(&head);
+            let enclosure = enclose_with(&head, products);
             let allowed = bound(&head, &enclosure, contract);
             for i in 0..dims.n_q {
                 for c in 0..width {

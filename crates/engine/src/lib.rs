@@ -12,3 +12,5 @@ pub mod law;
 pub mod lowering;
 pub mod selftest;
 pub mod simulate;
+
+pub use gemm::Products;

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use thiserror::Error;
 
 use crate::exp::{U, exp1};
-use crate::gemm::{gamma, times, times_depth, times_transposed};
+use crate::gemm::{Products, gamma, times_depth};
 
 /// An assumption of the proofs does not hold here.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
@@ -51,13 +51,13 @@ pub fn self_test() -> Result<(), SelfTestError> {
     // Small integers are exact in any order; 50-bit integers are not, and must stay within γ.
     for (bits, shape) in [(20, (5, 300, 7)), (50, (3, 1, 2)), (50, (9, 65, 8)), (50, (17, 300, 19)), (50, (64, 40, 64))]
     {
-        check_products(bits, shape)?;
+        Products::ALL.into_iter().try_for_each(|products| check_products(products, bits, shape))?;
     }
     Ok(())
 }
 
 /// Compares both products of integer matrices with exact integer arithmetic.
-fn check_products(bits: u32, shape: (usize, usize, usize)) -> Result<(), SelfTestError> {
+fn check_products(products: Products, bits: u32, shape: (usize, usize, usize)) -> Result<(), SelfTestError> {
     let (rows, depth, cols) = shape;
     let mut state = u64::from(bits) << 32 | (rows * depth * cols) as u64;
     let lhs: Vec<i64> = (0..rows * depth).map(|_| integer(&mut state, bits)).collect();
@@ -65,16 +65,16 @@ fn check_products(bits: u32, shape: (usize, usize, usize)) -> Result<(), SelfTes
     let to_f64 = |xs: &[i64]| -> Vec<f64> { xs.iter().map(|x| *x as f64).collect() };
     let transposed: Vec<i64> = (0..depth * cols).map(|x| rhs[(x % cols) * depth + x / cols]).collect();
     let mut results = [vec![0.0; rows * cols], vec![0.0; rows * cols]];
-    times_transposed(&mut results[0], &to_f64(&lhs), &to_f64(&rhs), shape);
-    times(&mut results[1], &to_f64(&lhs), &to_f64(&transposed), shape);
+    products.times_transposed(&mut results[0], &to_f64(&lhs), &to_f64(&rhs), shape);
+    products.times(&mut results[1], &to_f64(&lhs), &to_f64(&transposed), shape);
 
     let is_exact = 2 * bits + usize::BITS - depth.leading_zeros() <= f64::MANTISSA_DIGITS;
     let roundings = if is_exact { 0 } else { depth.max(times_depth(depth)) };
     for (x, (got_transposed, got)) in results[0].iter().zip(&results[1]).enumerate() {
         let (i, j) = (x / cols, x % cols);
-        let products = || (0..depth).map(|t| i128::from(lhs[i * depth + t]) * i128::from(rhs[j * depth + t]));
-        let exact: i128 = products().sum();
-        let abs_sum: i128 = products().map(i128::abs).sum();
+        let terms = || (0..depth).map(|t| i128::from(lhs[i * depth + t]) * i128::from(rhs[j * depth + t]));
+        let exact: i128 = terms().sum();
+        let abs_sum: i128 = terms().map(i128::abs).sum();
         let bound = gamma(roundings, U) * abs_sum as f64 * (1.0 + 4.0 * U);
         for result in [got_transposed, got] {
             // Every partial sum of integers is an integer, so the conversion is exact.

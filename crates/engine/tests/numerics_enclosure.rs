@@ -5,17 +5,25 @@
 mod numerics_common;
 
 use numerics_common::{Big, Problem, Scale, Sees, big, causal, gauss, gaussians, rng};
-use qkvet_engine::enclosure::{HeadEnclosure, enclose};
+use qkvet_engine::Products;
+use qkvet_engine::enclosure::{HeadEnclosure, enclose, enclose_with};
 use qkvet_engine::head::{EmptyRow, Normalization};
 use qkvet_spec::Dtype;
 use rand::RngExt;
 
 const SHAPE: (usize, usize, usize, usize) = (5, 19, 8, 3);
 
-/// Checks every element against the exact output; returns the largest finite radius.
+/// Checks every element against the exact output, with both kinds of products; returns the largest finite radius.
 fn check(name: &str, problem: &Problem) -> f64 {
-    let enclosure = enclose(&problem.head());
     let exact = problem.exact();
+    let radii = Products::ALL.map(|products| {
+        let enclosure = enclose_with(&problem.head(), products);
+        check_enclosure(&format!("{name}, {products:?}"), problem, &enclosure, &exact)
+    });
+    radii[0].max(radii[1])
+}
+
+fn check_enclosure(name: &str, problem: &Problem, enclosure: &HeadEnclosure, exact: &[Option<Big>]) -> f64 {
     assert_eq!(enclosure.mid.len(), exact.len(), "{name}");
     let mut largest = 0.0f64;
     for (index, exact) in exact.iter().enumerate() {
@@ -30,7 +38,7 @@ fn check(name: &str, problem: &Problem) -> f64 {
         assert!(distance <= big(rad), "{name}[{index}]: {mid} ± {rad:e} misses by {}", distance.to_f64().value());
         largest = largest.max(rad);
     }
-    check_auxiliary(name, problem, &enclosure, &exact);
+    check_auxiliary(name, problem, enclosure, exact);
     largest
 }
 

@@ -8,7 +8,7 @@ use super::rows;
 use super::sight::Sight;
 use super::table::{KeyTable, ValueTable, common_grid, norm_upper};
 use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, sum_depth};
-use crate::gemm::{gamma, times, times_depth, times_transposed};
+use crate::gemm::{Products, gamma, times_depth};
 use crate::head::Head;
 
 /// Fills the enclosure of `O_ic = Σ_j w_ij v_jc` with `w_ij = e^(z_ij) / Σ_i' e^(z_i'j)` over the queries that see key `j`.
@@ -16,13 +16,13 @@ use crate::head::Head;
 /// # Error bound
 /// Every weight has relative error `τ_w`, so the radius is `(τ_w + γ_κ) · Σ w|v|` and the terms of dropped weights and underflow.
 /// Derivation: docs/bounds.md#over-queries.
-pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
+pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosure) {
     let sight = Sight::new(head);
     let keys = KeyTable::new(head);
     let values = ValueTable::new(head, &sight);
     let (n_q, n_k, d_v) = (head.n_q, head.n_k, head.d_v);
     let mut weights = vec![0.0; n_q * n_k];
-    times_transposed(&mut weights, head.query, head.key, (n_q, head.d_k, n_k));
+    by.times_transposed(&mut weights, head.query, head.key, (n_q, head.d_k, n_k));
     let Some(summary) = to_weights(head, &sight, &keys, &mut weights) else {
         fill_unknown(head, &sight, enclosure);
         return;
@@ -31,10 +31,10 @@ pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
     let mut sums = [const { Vec::new() }; 3];
     sums.iter_mut().for_each(|product| product.resize(n_q * d_v, 0.0));
     let [mids, abs_sums, square_sums] = &mut sums;
-    times(mids, &weights, head.value, (n_q, n_k, d_v));
-    times(abs_sums, &weights, &values.abs, (n_q, n_k, d_v));
+    by.times(mids, &weights, head.value, (n_q, n_k, d_v));
+    by.times(abs_sums, &weights, &values.abs, (n_q, n_k, d_v));
     let squared: Vec<f64> = weights.iter().map(|w| w * w).collect();
-    times(square_sums, &squared, &values.squares, (n_q, n_k, d_v));
+    by.times(square_sums, &squared, &values.squares, (n_q, n_k, d_v));
 
     let gamma_product = gamma(times_depth(n_k), U);
     for i in 0..n_q {

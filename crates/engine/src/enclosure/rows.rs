@@ -7,7 +7,7 @@ use super::sight::Sight;
 use super::table::{KeyTable, ValueTable, common_grid, norm_upper};
 use super::{HeadEnclosure, RowStats};
 use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, sum_depth};
-use crate::gemm::{gamma, times, times_depth, times_transposed};
+use crate::gemm::{Products, gamma, times_depth};
 use crate::head::{EmptyRow, Head, Normalization};
 
 /// Rows per block: the scores of a block stay in the cache.
@@ -47,7 +47,7 @@ struct Tables<'a> {
 }
 
 /// Fills the enclosure for [`Normalization::OverKeys`] and [`Normalization::None`].
-pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
+pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosure) {
     let sight = Sight::new(head);
     let tables = Tables { keys: KeyTable::new(head), values: ValueTable::new(head, &sight), sight };
     let (d_k, d_v) = (head.d_k, head.d_v);
@@ -58,7 +58,7 @@ pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
         let limit = rows.clone().map(|i| tables.sight.limit(i)).max().unwrap_or(0);
         buffer.resize(rows.len() * limit, 0.0);
         let query = &head.query[rows.start * d_k..rows.end * d_k];
-        times_transposed(&mut buffer, query, &head.key[..limit * d_k], (rows.len(), d_k, limit));
+        by.times_transposed(&mut buffer, query, &head.key[..limit * d_k], (rows.len(), d_k, limit));
 
         let mut outcomes = Vec::with_capacity(rows.len());
         for i in rows.clone() {
@@ -74,11 +74,11 @@ pub(super) fn enclose(head: &Head<'_>, enclosure: &mut HeadEnclosure) {
         let shape = (rows.len(), limit, d_v);
         products.iter_mut().for_each(|product| product.resize(rows.len() * d_v, 0.0));
         let [sums, abs_sums, square_sums, weighted_square_sums] = &mut products;
-        times(sums, &buffer, &head.value[..limit * d_v], shape);
-        times(abs_sums, &buffer, &tables.values.abs[..limit * d_v], shape);
-        times(square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
+        by.times(sums, &buffer, &head.value[..limit * d_v], shape);
+        by.times(abs_sums, &buffer, &tables.values.abs[..limit * d_v], shape);
+        by.times(square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
         buffer.iter_mut().for_each(|e| *e *= *e);
-        times(weighted_square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
+        by.times(weighted_square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
 
         for (i, outcome) in rows.zip(&outcomes) {
             let columns = tables.values.columns(i);

@@ -1,5 +1,7 @@
 //! One `attention(...)` of a law: built from balls that must be exact, answered by the target, checked against its enclosure.
 
+use std::borrow::Cow;
+
 use qkvet_spec::{BoolTensor, Call, Contract, Dtype, Evidence, Meaning, Output, Tensor, Verdict};
 
 use super::matrices::BallMatrices;
@@ -23,20 +25,39 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// What the call returned, one result a record: weights come with an output, which is a result like any other.
-    pub fn results(&self) -> Vec<Self> {
-        let beside = |label| Self { label, want: Want::Output, ..self.clone() };
-        match self.want {
-            Want::Output => vec![self.clone()],
-            Want::Weights => vec![self.clone(), beside(format!("{} (its output)", self.label))],
-        }
+    /// The result that the law asked for.
+    pub fn asked(&self) -> CallResult<'_> {
+        CallResult { record: self, want: self.want }
     }
 
-    /// The tensor that the law asked for.
-    pub fn returned(&self) -> Option<&Tensor> {
+    /// Every result of the call: weights come with an output, which is a result like any other.
+    pub fn results(&self) -> impl Iterator<Item = CallResult<'_>> {
+        let beside = CallResult { record: self, want: Want::Output };
+        std::iter::once(self.asked()).chain((self.want == Want::Weights).then_some(beside))
+    }
+}
+
+/// One result of a call that the target answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallResult<'a> {
+    /// The call and all that came back.
+    pub record: &'a CallRecord,
+    /// Which of it is meant.
+    pub want: Want,
+}
+
+impl<'a> CallResult<'a> {
+    /// The result as the law writes it.
+    pub fn label(self) -> Cow<'a, str> {
+        let label = &self.record.label;
+        if self.want == self.record.want { label.into() } else { format!("{label} (its output)").into() }
+    }
+
+    /// What came back; `None` for weights that did not come.
+    pub fn tensor(self) -> Option<&'a Tensor> {
         match self.want {
-            Want::Output => Some(&self.output.output),
-            Want::Weights => self.output.weights.as_ref(),
+            Want::Output => Some(&self.record.output.output),
+            Want::Weights => self.record.output.weights.as_ref(),
         }
     }
 }
@@ -75,11 +96,11 @@ pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Resul
 }
 
 /// What is wrong with the form of a result: missing, of another format, of another shape.
-pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Evidence> {
-    let name = if record.want == Want::Output { "output" } else { "weights" };
+pub(super) fn malformed(result: CallResult<'_>, expected: &[usize; 4]) -> Option<Evidence> {
+    let name = if result.want == Want::Output { "output" } else { "weights" };
     let evidence = |place: &str, expected: String, got: String| {
         Some(Evidence {
-            place: format!("{place} of {}", record.label),
+            place: format!("{place} of {}", result.label()),
             expected,
             got,
             ratio: None,
@@ -88,7 +109,7 @@ pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Ev
             relation: false,
         })
     };
-    let Some(tensor) = record.returned() else {
+    let Some(tensor) = result.tensor() else {
         return evidence(
             "number of results",
             "a second result, asked for by return_weights".to_owned(),
@@ -98,8 +119,9 @@ pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Ev
     if tensor.shape != expected {
         return evidence(&format!("shape of the {name}"), show_shape(expected), show_shape(&tensor.shape));
     }
-    if tensor.dtype != record.call.dtype() {
-        return evidence(&format!("format of the {name}"), record.call.dtype().to_string(), tensor.dtype.to_string());
+    let dtype = result.record.call.dtype();
+    if tensor.dtype != dtype {
+        return evidence(&format!("format of the {name}"), dtype.to_string(), tensor.dtype.to_string());
     }
     None
 }
@@ -125,13 +147,13 @@ pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices
 }
 
 /// Checks one result against the enclosure of its call.
-pub(super) fn check_value(record: &CallRecord, expected: &Expected) -> Decision {
-    if let Some(evidence) = malformed(record, &expected.shape) {
-        return Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) };
+pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decision {
+    if let Some(evidence) = malformed(result, &expected.shape) {
+        return Decision::fail(evidence);
     }
-    let Some(tensor) = record.returned() else { return Decision::pass() };
-    let exact = if record.want == Want::Output { "exact value" } else { "exact weight" };
-    let sides = Sides { left: &record.label, right: exact };
+    let Some(tensor) = result.tensor() else { return Decision::pass() };
+    let exact = if result.want == Want::Output { "exact value" } else { "exact weight" };
+    let sides = Sides { left: &result.label(), right: exact };
     let mut decision = decide(Relation::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
     if let Some(evidence) = &mut decision.evidence {
         evidence.relation = false;
@@ -141,8 +163,8 @@ pub(super) fn check_value(record: &CallRecord, expected: &Expected) -> Decision 
 
 /// Whether the result of a call is what `meaning` gives under `contract`.
 pub(super) fn fits(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
-    record.results().iter().all(|result| {
-        let expected = interpret(meaning, &result.call, contract, result.want);
+    record.results().all(|result| {
+        let expected = interpret(meaning, &record.call, contract, result.want);
         check_value(result, &expected).verdict != Verdict::Fail
     })
 }

@@ -1,17 +1,16 @@
 //! Evaluation of one law on one case.
 
-use qkvet_spec::{
-    Binding, Call, Case, CheckedLaw, Contract, Evidence, Meaning, Observation, Output, Response, Target, Tensor,
-    Verdict,
-};
 use std::collections::BTreeMap;
 
-use super::call::{CallRecord, check_value, exact_balls, fits};
+use qkvet_spec::{Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target};
+
+use super::call::{CallRecord, exact_balls, fits};
 use super::matrices::BallMatrices;
-use super::relation::{Decision, show_number};
+use super::relation::Decision;
+use super::session::{Outcome, Session};
 use super::value::Value;
 use crate::ball::Ball;
-use crate::interpret::{Expected, interpret};
+use crate::interpret::interpret;
 use crate::lowering::Want;
 
 /// By what a target is judged.
@@ -23,71 +22,37 @@ pub struct Judge<'a> {
     pub contract: &'a Contract,
 }
 
-/// How a case came out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Largest distance over bound among the numbers checked.
-    pub margin: f64,
-    /// Why it is not a pass.
-    pub evidence: Option<Evidence>,
-    /// The calls that the target answered.
-    pub calls: Vec<CallRecord>,
-}
-
 /// Why evaluation ended before the relation was decided.
 pub(super) enum Stop {
-    /// The target gave no result.
-    Target(Verdict, String, String),
-    /// A result has the wrong form.
-    Form(Box<Evidence>),
+    /// What the target returned, or that it returned nothing, decides.
+    Target(Box<Decision>),
     /// The law asks for something impossible: an error in the law, not in the target.
     Law(String),
 }
 
+impl From<Box<Decision>> for Stop {
+    fn from(decision: Box<Decision>) -> Self {
+        Self::Target(decision)
+    }
+}
+
 /// Runs `law` on `case`.
 ///
-/// A failing case is called again at once: results that differ make the verdict [`Verdict::Nondet`].
+/// A failing case is called again at once: results that differ make the verdict [`Verdict::Nondet`](qkvet_spec::Verdict::Nondet).
 ///
 /// # Errors
 /// A law that asks for something impossible: an inexact argument, extents that do not fit.
 pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dyn Target) -> Result<Outcome, String> {
     let mut evaluator = Evaluator::new(case, judge, target);
     let decision = evaluator.law(law);
-    let values = std::mem::replace(&mut evaluator.values, Decision::pass());
-    if evaluator.records.is_empty() && decision.is_ok() {
+    if evaluator.session.records.is_empty() && decision.is_ok() {
         return Err(format!("law {}: expected a call of attention or weights, got none", law.law.law));
     }
-    let mut outcome = match decision {
-        Ok(decision) => {
-            // The relation names the property; a wrong value without a broken relation is reported as such. The margin is
-            // that of the values: how far a relation is from being refuted says nothing of the target's accuracy.
-            let margin = values.margin;
-            let (first, second) =
-                if decision.verdict == Verdict::Fail { (decision, values) } else { (values, decision) };
-            let joined = first.and(second);
-            Outcome { verdict: joined.verdict, margin, evidence: joined.evidence, calls: Vec::new() }
-        }
-        Err(Stop::Form(evidence)) => {
-            Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(*evidence), calls: Vec::new() }
-        }
-        Err(Stop::Target(verdict, place, got)) => {
-            let expected = "a result".to_owned();
-            let evidence = Evidence { place, expected, got, ratio: None, bound: None, form: None, relation: false };
-            Outcome { verdict, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
-        }
-        Err(Stop::Law(message)) => return Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
-    };
-    if outcome.verdict == Verdict::Fail
-        && let Some(evidence) = evaluator.unrepeatable()
-    {
-        outcome.verdict = Verdict::Nondet;
-        let relation = outcome.evidence.as_ref().is_some_and(|evidence| evidence.relation);
-        outcome.evidence = Some(Evidence { relation, ..evidence });
+    match decision {
+        Ok(decision) => Ok(evaluator.session.conclude(Ok(decision))),
+        Err(Stop::Target(decision)) => Ok(evaluator.session.conclude(Err(decision))),
+        Err(Stop::Law(message)) => Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
     }
-    outcome.calls = evaluator.records;
-    Ok(outcome)
 }
 
 /// Whether every result in `calls` is what the meaning chosen by `meaning` gives under `contract`.
@@ -106,14 +71,10 @@ fn case_line(case: &Case) -> String {
 pub(super) struct Evaluator<'a> {
     pub(super) case: &'a Case,
     pub(super) judge: Judge<'a>,
-    target: &'a mut dyn Target,
     pub(super) names: BTreeMap<String, Value>,
     /// Text of the formula being evaluated, for labels.
     pub(super) source: String,
-    pub(super) records: Vec<CallRecord>,
-    pub(super) expected: Vec<Expected>,
-    /// What the calls' own value checks decided so far.
-    values: Decision,
+    pub(super) session: Session<'a>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -129,16 +90,7 @@ impl<'a> Evaluator<'a> {
             };
             names.insert(name.clone(), value);
         }
-        Self {
-            case,
-            judge,
-            target,
-            names,
-            source: String::new(),
-            records: Vec::new(),
-            expected: Vec::new(),
-            values: Decision::pass(),
-        }
+        Self { case, judge, names, source: String::new(), session: Session::new(target) }
     }
 
     fn law(&mut self, law: &CheckedLaw) -> Result<Decision, Stop> {
@@ -173,95 +125,22 @@ impl<'a> Evaluator<'a> {
         let expr = qkvet_spec::syntax::parse("attention(Q, K, V)").map_err(|error| Stop::Law(error.message))?;
         "attention(Q, K, V)".clone_into(&mut self.source);
         self.value(&expr)?;
-        if self.records.iter().all(|record| record.output.inputs_unchanged) {
-            return Ok(Decision::pass());
-        }
-        let evidence = Evidence {
-            place: "inputs of attention(Q, K, V)".to_owned(),
-            expected: "the same bits after the call".to_owned(),
-            got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
-            ratio: None,
-            bound: None,
-            form: None,
-            relation: true,
-        };
-        Ok(Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) })
+        Ok(self.session.inputs_unchanged())
     }
 
-    /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
-    /// alternates may be in step with the first repetition.
-    fn unrepeatable(&mut self) -> Option<Evidence> {
-        for at in 0..self.records.len() {
-            let call = self.records[at].call.clone();
-            let mut last = self.records[at].output.output.clone();
-            for _ in 0..2 {
-                let Response::Output(again) = self.target.call(&call) else { break };
-                if let Some((x, y)) = first_difference(&last, &again.output) {
-                    return Some(Evidence {
-                        place: format!("identical calls of {}", self.records[at].label),
-                        expected: format!("{} every time", show_number(x)),
-                        got: show_number(y),
-                        ratio: None,
-                        bound: None,
-                        form: None,
-                        relation: true,
-                    });
-                }
-                last = again.output;
-            }
-        }
-        None
-    }
-
-    /// Puts a call to the target and checks what comes back.
+    /// Puts a call to the target and checks every result that comes back.
     pub(super) fn ask(&mut self, label: String, call: Call, want: Want) -> Result<Value, Stop> {
-        let output: Output = match self.target.call(&call) {
-            Response::Output(output) => *output,
-            Response::Malformed(got) => {
-                let evidence = Evidence {
-                    place: label,
-                    expected: "a tensor of floating-point numbers".to_owned(),
-                    got,
-                    ratio: None,
-                    bound: None,
-                    form: Some("kind of result".to_owned()),
-                    relation: false,
-                };
-                return Err(Stop::Form(Box::new(evidence)));
-            }
-            Response::Unsupported(reason) => return Err(Stop::Target(Verdict::Unsupported, label, reason)),
-            Response::Refused(reason) => return Err(Stop::Target(Verdict::Refused, label, reason)),
-            Response::Error(reason) => return Err(Stop::Target(Verdict::Error, label, reason)),
-            Response::Crash(reason) => return Err(Stop::Target(Verdict::Crash, label, reason)),
-            Response::Timeout(reason) => return Err(Stop::Target(Verdict::Timeout, label, reason)),
-        };
-        let record = CallRecord { label, call, output, want };
-        let mut expected = None;
-        for result in record.results() {
-            let one = interpret(self.judge.meaning, &result.call, self.judge.contract, result.want);
-            let decision = check_value(&result, &one);
-            self.values = std::mem::replace(&mut self.values, Decision::pass()).and(decision);
-            expected.get_or_insert(one);
-        }
-        let expected = expected.ok_or_else(|| Stop::Law("call: expected a result to check".to_owned()))?;
-        self.records.push(record);
-        self.expected.push(expected);
-        Ok(Value::Returned(self.records.len() - 1))
+        let Judge { meaning, contract } = self.judge;
+        let at = self.session.call(label, call, want, |call, want| interpret(meaning, call, contract, want))?;
+        Ok(Value::Returned(at))
     }
 
     /// The enclosure of a call, without the target.
     pub(super) fn exact(&self, call: &Call) -> BallMatrices {
-        let known = self.records.iter().position(|record| record.call == *call && record.want == Want::Output);
-        match known {
-            Some(at) => exact_balls(&self.expected[at]),
+        let records = &self.session.records;
+        match records.iter().position(|record| record.call == *call && record.want == Want::Output) {
+            Some(at) => exact_balls(&self.session.expected[at]),
             None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, Want::Output)),
         }
     }
-}
-
-/// The first elements that differ; NaN is NaN and the sign of zero does not count.
-fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
-    #[expect(clippy::float_cmp, reason = "two runs of one call either agree or do not")]
-    let differ = |(x, y): &(&f64, &f64)| x != y && !(x.is_nan() && y.is_nan());
-    if x.shape == y.shape { x.data.iter().zip(&y.data).find(differ).map(|(x, y)| (*x, *y)) } else { None }
 }

@@ -1,7 +1,7 @@
 //! Expressions: names, literals, operators and statements, by walking the tree.
 
+use qkvet_spec::Evidence;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{Evidence, Verdict};
 
 use super::call::show_shape;
 use super::evaluate::{Evaluator, Stop};
@@ -57,7 +57,7 @@ impl Evaluator<'_> {
             form: Some("shape of the output".to_owned()),
             relation: true,
         };
-        Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
+        Decision::fail(evidence)
     }
 
     fn relate(&mut self, relation: Relation, left: (&Value, &str), right: (&Value, &str)) -> Result<Decision, Stop> {

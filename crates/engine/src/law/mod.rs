@@ -9,7 +9,9 @@ mod expression;
 mod function;
 mod matrices;
 mod relation;
+mod session;
 mod value;
 
-pub use call::CallRecord;
-pub use evaluate::{Judge, Outcome, evaluate, explains};
+pub use call::{CallRecord, CallResult};
+pub use evaluate::{Judge, evaluate, explains};
+pub use session::{Outcome, judge_call};

@@ -20,6 +20,11 @@ impl Decision {
         Self { verdict: Verdict::Pass, margin: 0.0, evidence: None }
     }
 
+    /// Refuted, nothing being measured.
+    pub(super) fn fail(evidence: Evidence) -> Self {
+        Self { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
+    }
+
     /// Both must hold.
     pub(super) fn and(self, other: Self) -> Self {
         let rank = |verdict| match verdict {

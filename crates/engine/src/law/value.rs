@@ -6,6 +6,7 @@ use qkvet_spec::{Call, Tensor};
 use super::call::{malformed, target_balls};
 use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
+use super::relation::Decision;
 use crate::ball::Ball;
 use crate::interpret::visibility;
 
@@ -122,10 +123,10 @@ impl Evaluator<'_> {
                 Ok(BallMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] })
             }
             Value::Returned(at) => {
-                let (record, expected) = (&self.records[*at], &self.expected[*at]);
-                match (malformed(record, &expected.shape), record.returned()) {
+                let (record, expected) = (&self.session.records[*at], &self.session.expected[*at]);
+                match (malformed(record.asked(), &expected.shape), record.asked().tensor()) {
                     (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
-                    (Some(evidence), _) => Err(Stop::Form(Box::new(evidence))),
+                    (Some(evidence), _) => Err(Stop::Target(Box::new(Decision::fail(evidence)))),
                     (None, None) => Err(Stop::Law("result: expected weights".to_owned())),
                 }
             }
@@ -137,7 +138,7 @@ impl Evaluator<'_> {
     pub(super) fn shape(&self, value: &Value) -> Result<Vec<i64>, Stop> {
         let signed = |n: &usize| i64::try_from(*n).unwrap_or(i64::MAX);
         if let Value::Returned(at) = value
-            && let Some(tensor) = self.records[*at].returned()
+            && let Some(tensor) = self.session.records[*at].asked().tensor()
         {
             return Ok(tensor.shape.iter().map(signed).collect());
         }

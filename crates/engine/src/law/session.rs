@@ -1,0 +1,274 @@
+//! The calls of one case: put to the target, checked one by one, repeated when the case fails.
+
+use qkvet_spec::{Call, Evidence, Response, Target, Tensor, Verdict};
+
+use super::call::{CallRecord, check_value};
+use super::relation::{Decision, show_number};
+use crate::interpret::Expected;
+use crate::lowering::Want;
+
+/// How a case came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Largest distance over bound among the numbers checked.
+    pub margin: f64,
+    /// Why it is not a pass.
+    pub evidence: Option<Evidence>,
+    /// The calls that the target answered.
+    pub calls: Vec<CallRecord>,
+}
+
+/// Judges the output of one call against numbers that are given, without a law.
+///
+/// The verdict is that of one `attention(...)` of a law: form, then value. A right value does not excuse a call that writes into
+/// its inputs. A failing call is made again at once: results that differ make the verdict [`Verdict::Nondet`].
+pub fn judge_call(label: &str, call: &Call, expected: &Expected, target: &mut dyn Target) -> Outcome {
+    let mut session = Session::new(target);
+    let answered = session.call(label.to_owned(), call.clone(), Want::Output, |_, _| expected.clone());
+    let decision = answered.map(|_| match session.values.verdict {
+        Verdict::Fail => Decision::pass(),
+        _ => session.inputs_unchanged(),
+    });
+    session.conclude(decision)
+}
+
+/// A target and what it answered so far.
+pub(super) struct Session<'a> {
+    target: &'a mut dyn Target,
+    pub(super) records: Vec<CallRecord>,
+    /// What each call must return.
+    pub(super) expected: Vec<Expected>,
+    /// What the calls' own value checks decided so far.
+    values: Decision,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(target: &'a mut dyn Target) -> Self {
+        Self { target, records: Vec::new(), expected: Vec::new(), values: Decision::pass() }
+    }
+
+    /// Puts a call to the target and checks every result that comes back; gives the number of the call.
+    ///
+    /// # Errors
+    /// The decision, when the target gave no result.
+    pub(super) fn call(
+        &mut self,
+        label: String,
+        call: Call,
+        want: Want,
+        expect: impl Fn(&Call, Want) -> Expected,
+    ) -> Result<usize, Box<Decision>> {
+        let output = match self.target.call(&call) {
+            Response::Output(output) => *output,
+            other => return Err(Box::new(no_result(label, other))),
+        };
+        let record = CallRecord { label, call, output, want };
+        let mut asked = None;
+        for result in record.results() {
+            let expected = expect(&record.call, result.want);
+            let decision = check_value(result, &expected);
+            self.values = std::mem::replace(&mut self.values, Decision::pass()).and(decision);
+            asked.get_or_insert(expected);
+        }
+        self.expected.extend(asked);
+        self.records.push(record);
+        Ok(self.records.len() - 1)
+    }
+
+    /// Every call so far must have left its arguments as they were.
+    pub(super) fn inputs_unchanged(&self) -> Decision {
+        let Some(record) = self.records.iter().find(|record| !record.output.inputs_unchanged) else {
+            return Decision::pass();
+        };
+        Decision::fail(Evidence {
+            place: format!("inputs of {}", record.label),
+            expected: "the same bits after the call".to_owned(),
+            got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
+            ratio: None,
+            bound: None,
+            form: None,
+            relation: true,
+        })
+    }
+
+    /// The outcome: the relation's decision, or the one without a result, joined with those of the values.
+    pub(super) fn conclude(mut self, decision: Result<Decision, Box<Decision>>) -> Outcome {
+        let values = std::mem::replace(&mut self.values, Decision::pass());
+        let (mut decision, margin) = match decision {
+            Ok(relation) => {
+                // The relation names the property; a wrong value without a broken relation is reported as such. The margin
+                // is that of the values: how far a relation is from being refuted says nothing of the target's accuracy.
+                let margin = values.margin;
+                let (first, second) =
+                    if relation.verdict == Verdict::Fail { (relation, values) } else { (values, relation) };
+                (first.and(second), margin)
+            }
+            Err(no_result) => (*no_result, 0.0),
+        };
+        if decision.verdict == Verdict::Fail
+            && let Some(evidence) = self.unrepeatable()
+        {
+            let relation = decision.evidence.as_ref().is_some_and(|evidence| evidence.relation);
+            decision.verdict = Verdict::Nondet;
+            decision.evidence = Some(Evidence { relation, ..evidence });
+        }
+        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls: self.records }
+    }
+
+    /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
+    /// alternates may be in step with the first repetition.
+    fn unrepeatable(&mut self) -> Option<Evidence> {
+        for record in &self.records {
+            let mut again;
+            let mut last = &record.output.output;
+            for _ in 0..2 {
+                let Response::Output(output) = self.target.call(&record.call) else { break };
+                if let Some((x, y)) = first_difference(last, &output.output) {
+                    return Some(Evidence {
+                        place: format!("identical calls of {}", record.label),
+                        expected: format!("{} every time", show_number(x)),
+                        got: show_number(y),
+                        ratio: None,
+                        bound: None,
+                        form: None,
+                        relation: true,
+                    });
+                }
+                again = output.output;
+                last = &again;
+            }
+        }
+        None
+    }
+}
+
+/// What a response without a tensor decides.
+fn no_result(place: String, response: Response) -> Decision {
+    let evidence = |expected: &str, got, form: Option<&str>| Evidence {
+        place,
+        expected: expected.to_owned(),
+        got,
+        ratio: None,
+        bound: None,
+        form: form.map(str::to_owned),
+        relation: false,
+    };
+    let (verdict, got) = match response {
+        Response::Output(_) => return Decision::pass(),
+        Response::Malformed(got) => {
+            return Decision::fail(evidence("a tensor of floating-point numbers", got, Some("kind of result")));
+        }
+        Response::Unsupported(reason) => (Verdict::Unsupported, reason),
+        Response::Refused(reason) => (Verdict::Refused, reason),
+        Response::Error(reason) => (Verdict::Error, reason),
+        Response::Crash(reason) => (Verdict::Crash, reason),
+        Response::Timeout(reason) => (Verdict::Timeout, reason),
+    };
+    Decision { verdict, margin: 0.0, evidence: Some(evidence("a result", got, None)) }
+}
+
+/// The first elements that differ; NaN is NaN and the sign of zero does not count.
+fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
+    #[expect(clippy::float_cmp, reason = "two runs of one call either agree or do not")]
+    let differ = |(x, y): &(&f64, &f64)| x != y && !(x.is_nan() && y.is_nan());
+    if x.shape == y.shape { x.data.iter().zip(&y.data).find(differ).map(|(x, y)| (*x, *y)) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qkvet_spec::{Contract, Dtype, Meaning, Output};
+
+    use crate::interpret::interpret;
+
+    /// Answers with each response in turn, the last one for ever.
+    struct Scripted(Vec<Response>);
+
+    impl Target for Scripted {
+        fn call(&mut self, _: &Call) -> Response {
+            if self.0.len() > 1 { self.0.remove(0) } else { self.0[0].clone() }
+        }
+    }
+
+    fn tensor(shape: [usize; 4], data: &[f64]) -> Tensor {
+        Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data: data.to_vec() }
+    }
+
+    /// One query between two values, whose output is 2.
+    fn call() -> Call {
+        Call {
+            query: tensor([1, 1, 1, 1], &[1.0]),
+            key: tensor([1, 1, 2, 1], &[0.0, 0.0]),
+            value: tensor([1, 1, 2, 1], &[1.0, 3.0]),
+            scale: None,
+            causal: false,
+            mask: None,
+            bias: None,
+            return_weights: false,
+        }
+    }
+
+    fn contract() -> Contract {
+        Contract {
+            contract: "f32".to_owned(),
+            title: String::new(),
+            dtype: Dtype::Float32,
+            default: true,
+            dot: Dtype::Float32,
+            softmax: Dtype::Float32,
+            input_roundings: 0,
+            score_roundings: 0,
+            weights: Dtype::Float32,
+            exp_error: 4,
+            tile: None,
+            merges: false,
+            about: String::new(),
+        }
+    }
+
+    fn returns(x: f64) -> Response {
+        let output = tensor([1, 1, 1, 1], &[x]);
+        Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }))
+    }
+
+    fn overwrites(x: f64) -> Response {
+        let Response::Output(output) = returns(x) else { return returns(x) };
+        Response::Output(Box::new(Output { inputs_unchanged: false, ..*output }))
+    }
+
+    fn check(responses: &[Response], verdict: Verdict, place: &str, calls: usize) {
+        let expected = interpret(&Meaning::standard(), &call(), &contract(), Want::Output);
+        let outcome = judge_call("attention(Q, K, V)", &call(), &expected, &mut Scripted(responses.to_vec()));
+        assert_eq!(outcome.verdict, verdict, "{responses:?}");
+        assert_eq!(outcome.calls.len(), calls);
+        let got = outcome.evidence.map(|evidence| evidence.place).unwrap_or_default();
+        assert!(got.starts_with(place) && got.is_empty() == place.is_empty(), "{got}");
+    }
+
+    #[test]
+    fn a_call_is_judged_without_a_law() {
+        check(&[returns(2.0)], Verdict::Pass, "", 1);
+        check(&[returns(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
+        check(&[returns(f64::NAN)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
+        check(&[returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls of attention(Q, K, V)", 1);
+        check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
+        check(&[Response::Crash(String::new())], Verdict::Crash, "attention(Q, K, V)", 0);
+        check(&[Response::Unsupported(String::new())], Verdict::Unsupported, "attention(Q, K, V)", 0);
+        check(&[Response::Malformed("a list".to_owned())], Verdict::Fail, "attention(Q, K, V)", 0);
+    }
+
+    #[test]
+    fn a_wrong_form_fails_before_the_value() {
+        let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);
+        let response = Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }));
+        check(&[response], Verdict::Fail, "shape of the output", 1);
+    }
+
+    #[test]
+    fn a_right_value_does_not_excuse_overwritten_inputs() {
+        check(&[overwrites(2.0)], Verdict::Fail, "inputs of attention(Q, K, V)", 1);
+        check(&[overwrites(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
+    }
+}
