@@ -9,6 +9,7 @@
 
 mod bench;
 mod check;
+mod corpus;
 mod python;
 mod regen;
 mod step;
@@ -25,6 +26,7 @@ usage: cargo xtask TASK
   check          formatting, clippy, docs, dependencies, generated files
   regen          write the generated files again
   bench          measure the release binary
+  corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         ["check"] => check::run(),
         ["regen"] => regen::run(),
         ["bench"] => bench::run(),
+        ["corpus"] => corpus::run(None),
+        ["corpus", out] => corpus::run(Some(out)),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             Ok(())

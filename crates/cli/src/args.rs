@@ -25,6 +25,13 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Run one stored case again
     Replay(ReplayArgs),
+    /// Write cases with their certified answers, for machines where qkvet is not installed
+    #[command(
+        after_help = "A case is one file, its inputs and options beside the answer and its bounds. Run your attention on each and\nwrite one file a case with an array `output`, named like the case; then `qkvet judge CASES OUTPUTS`."
+    )]
+    Export(ExportArgs),
+    /// Judge outputs that were computed elsewhere from exported or frozen cases
+    Judge(JudgeArgs),
     /// List what is known
     List {
         /// What to list
@@ -113,6 +120,9 @@ pub(crate) struct CheckArgs {
     /// Suite: smoke, core, or a YAML file
     #[arg(long, default_value = "core", value_name = "ID|FILE")]
     pub(crate) suite: String,
+    /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export` wrote
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "law", "seed"])]
+    pub(crate) cases: Option<PathBuf>,
     /// Only these laws, by id or as a YAML file (repeatable)
     #[arg(long, value_name = "ID|FILE")]
     pub(crate) law: Vec<String>,
@@ -139,6 +149,61 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// Readable text; any language has a parser
+    Json,
+    /// NumPy archives
+    Npz,
+    /// Tensors with their true formats
+    Safetensors,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// A suite (smoke, core, or a YAML file with a section `frozen`), or a folder of frozen cases
+    #[arg(default_value = "core", value_name = "SUITE|FOLDER")]
+    pub(crate) cases: String,
+    /// Format of the files
+    #[arg(long, value_enum, default_value = "npz")]
+    pub(crate) format: FileFormat,
+    /// Folder to write to; it must be empty or not there yet
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+    /// Only these number formats
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) dtype: Vec<String>,
+    /// Seed of a suite: another one gives fresh cases
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The suite's larger cases too
+    #[arg(long)]
+    pub(crate) larger: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct JudgeArgs {
+    /// Folder of frozen cases
+    pub(crate) cases: PathBuf,
+    /// Folder with one file a case, named like the case, that holds an array `output`
+    pub(crate) outputs: PathBuf,
+    /// Only these number formats
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) dtype: Vec<String>,
+    /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub(crate) convention: Vec<String>,
+    /// Judge by this contract instead of the loosest of its format (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) contract: Vec<String>,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+    /// SUSPECT and INCONCLUSIVE fail too
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use qkvet_run::frozen::FileError;
 use qkvet_run::python::StartError;
 use qkvet_run::runner::{INTERRUPTED as STOPPED_BY_USER, RunError, StoreError};
 use qkvet_spec::{SpecError, Summary, Verdict};
@@ -30,6 +31,8 @@ pub(crate) enum Failure {
     Run(#[from] RunError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("{0}")]
     Usage(String),
 }

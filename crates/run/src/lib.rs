@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod flash;
+pub mod frozen;
 pub mod python;
 pub mod runner;
 pub mod target;

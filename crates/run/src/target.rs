@@ -7,6 +7,7 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
+use crate::frozen::OutputFolder;
 use crate::python::{PythonConfig, PythonRef, PythonSource, PythonTarget, StartError};
 
 /// A target before it is started.
@@ -20,6 +21,8 @@ pub enum TargetKind {
     Fault(Box<Fault>),
     /// A Python function in a process of its own.
     Python(Box<PythonConfig>),
+    /// Outputs that were computed elsewhere.
+    Outputs(OutputFolder),
 }
 
 /// A started target and what it said of itself.
@@ -43,6 +46,7 @@ impl TargetKind {
             Self::Fault(fault) => {
                 OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() }
             }
+            Self::Outputs(outputs) => OpenTarget { target: Box::new(outputs.clone()), environment: Vec::new() },
             Self::Python(config) => {
                 let target = PythonTarget::start(PythonConfig::clone(config))?;
                 let info = target.info();

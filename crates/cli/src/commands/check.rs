@@ -1,77 +1,80 @@
 //! `qkvet check TARGET`: the main job.
 
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use qkvet_report::Progress;
-use qkvet_run::runner::{RunConfig, run};
-use qkvet_run::target::TargetKind;
+use qkvet_run::frozen::read_cases;
+use qkvet_run::runner::CaseSource;
 use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
 
+use super::frozen;
+use super::launch::{Launch, launch};
 use super::setup;
-use crate::args::{CheckArgs, Format};
-use crate::exit::{Failure, code};
+use crate::args::CheckArgs;
+use crate::exit::Failure;
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let mut catalog = Catalog::embedded()?;
-    let suite = suite(&mut catalog, &args.suite)?;
-    let laws = laws(&mut catalog, &suite, &args.law)?;
-    let mut target = setup::target(&args.target, &args.on, &catalog)?;
-    let dtypes = dtypes(args, &suite, target.entry.dtypes.as_deref())?;
-    let conventions = setup::conventions(&target, &args.on.convention, &catalog)?;
-    let contracts = setup::contracts(&target, &args.on.contract, &dtypes, &catalog)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // The second interrupt ends the program at once.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            #[expect(clippy::exit, reason = "asked for twice")]
-            std::process::exit(i32::from(crate::exit::INTERRUPTED));
-        }
-    });
-    if let TargetKind::Python(python) = &mut target.kind {
-        python.stop = Some(Arc::clone(&stop));
+    match &args.cases {
+        Some(folder) => by_frozen_cases(args, folder, &catalog),
+        None => by_suite(args, &mut catalog),
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let config = RunConfig {
-        catalog: &catalog,
-        target: &target,
-        suite: &suite,
-        laws: laws.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
-        dtypes,
-        seed: args.seed,
-        jobs: args.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
-        conventions,
-        contracts,
+}
+
+fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure> {
+    let suite = suite(catalog, &args.suite)?;
+    let laws = laws(catalog, &suite, &args.law)?;
+    let target = setup::target(&args.target, &args.on, catalog)?;
+    let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
+    launch(
+        catalog,
+        Launch {
+            cases: CaseSource::Suite { suite: &suite, seed: args.seed },
+            laws: laws.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
+            dtypes,
+            notices: Vec::new(),
+            ..common(args, target)
+        },
+    )
+}
+
+fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result<ExitCode, Failure> {
+    let frozen = read_cases(folder)?;
+    let target = setup::target(&args.target, &args.on, catalog)?;
+    let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
+    launch(
+        catalog,
+        Launch {
+            cases: frozen::source(&frozen),
+            laws: vec![frozen::law(catalog)?],
+            dtypes,
+            notices: frozen::notices(&frozen),
+            ..common(args, target)
+        },
+    )
+}
+
+/// What does not depend on where the cases come from.
+fn common(args: &CheckArgs, target: qkvet_run::target::NamedTarget) -> Launch<'_> {
+    Launch {
+        target,
+        cases: CaseSource::Frozen { name: "", seed: 0, cases: &[] },
+        laws: Vec::new(),
+        dtypes: Vec::new(),
+        notices: Vec::new(),
+        conventions: &args.on.convention,
+        contracts: &args.on.contract,
+        jobs: args.jobs,
         fail_fast: args.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
-        stop: &stop,
-    };
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
-    if target.kind.is_foreign() {
-        progress.note(&format!("loading {}", target.name));
+        quiet: args.quiet,
+        format: args.format,
+        strict: args.strict,
     }
-    let summary = run(&config, &mut |event| progress.event(&event))?;
-    let text = match args.format {
-        Format::Human => qkvet_report::render(&summary),
-        Format::Json => qkvet_report::json(&summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
-    };
-    let mut stdout = anstream::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // A closed pipe is the reader's choice.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::Usage(format!("report: expected to be written, got: {error}")));
-        }
-        _ => {}
-    }
-    Ok(ExitCode::from(code(&summary, args.strict)))
 }
 
 /// The suite by id, or from a file.
-fn suite(catalog: &mut Catalog, name: &str) -> Result<Suite, Failure> {
+pub(super) fn suite(catalog: &Catalog, name: &str) -> Result<Suite, Failure> {
     let suite = match setup::yaml_file(name)? {
         Some(source) => parse_yaml::<Suite>(name, &source)?,
         None => Catalog::find("suite", &catalog.suites, name)?.clone(),
@@ -97,10 +100,10 @@ fn laws(catalog: &mut Catalog, suite: &Suite, only: &[String]) -> Result<Vec<Str
     Ok(ids)
 }
 
-/// Formats: the flag's, else those of `qkvet.yaml`, else the suite's.
-fn dtypes(args: &CheckArgs, suite: &Suite, declared: Option<&[Dtype]>) -> Result<Vec<Dtype>, Failure> {
+/// Formats: the flag's, else those of `qkvet.yaml`, else those of the cases.
+fn dtypes(args: &CheckArgs, present: &[Dtype], declared: Option<&[Dtype]>) -> Result<Vec<Dtype>, Failure> {
     if !args.dtype.is_empty() {
         return setup::dtypes(&args.dtype);
     }
-    Ok(declared.map_or_else(|| suite.dtypes.clone(), <[Dtype]>::to_vec))
+    Ok(declared.unwrap_or(present).to_vec())
 }

@@ -2,6 +2,8 @@
 
 mod check;
 mod explain;
+mod frozen;
+mod launch;
 mod list;
 mod replay;
 mod schema;
@@ -16,6 +18,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Check(args) => check::check(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::Export(args) => frozen::export(&args),
+        Command::Judge(args) => frozen::judge(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use qkvet_diagnose::{cause, describe_call, describe_inputs, smallest};
-use qkvet_gen::{CasePlan, case_id};
-use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
+use qkvet_gen::CasePlan;
+use qkvet_spec::{Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
-use super::pass::{Done, INTERRUPTED, Pass, case_of, law_of};
+use super::pass::{Done, INTERRUPTED, Pass};
+use super::planned::Planned;
 use super::{RunConfig, RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
@@ -23,7 +24,7 @@ const MOST_SHRUNK: usize = 10;
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'r, 'a> {
     pub(super) config: &'r RunConfig<'a>,
-    pub(super) plans: &'r [CasePlan],
+    pub(super) cases: &'r [Planned<'a>],
     pub(super) done: &'r [Done],
     pub(super) meaning: &'r Meaning,
     /// Conventions that `meaning` follows.
@@ -40,7 +41,7 @@ pub(super) fn conventions(
     let mut findings = Vec::new();
     for convention in found {
         // A case without the convention's option cannot show it.
-        let uses = |at: &usize| convention.option.is_none_or(|option| uses(&scene.plans[*at], option));
+        let uses = |at: &usize| convention.option.is_none_or(|option| scene.cases[*at].uses(option));
         let group = Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
         let alone = convention.meaning.apply(scene.meaning);
         let shown = shown_by(scene, pass, &group.members, &alone)?;
@@ -61,21 +62,12 @@ fn shown_by(
     let mut left = members.to_vec();
     for _ in 0..MOST_TRIED {
         let Some(at) = representative(scene, &left) else { break };
-        if pass.try_plan(&scene.plans[at], alone)?.verdict != Verdict::Fail {
+        if pass.try_case(&scene.cases[at], alone)?.verdict != Verdict::Fail {
             return Ok(Some(at));
         }
         left.retain(|other| *other != at);
     }
     Ok(None)
-}
-
-fn uses(plan: &CasePlan, option: CallOption) -> bool {
-    match option {
-        CallOption::Scale => plan.scale.value().is_some(),
-        CallOption::Causal => plan.causal,
-        CallOption::Mask => plan.mask.is_some(),
-        CallOption::Bias => plan.bias.is_some(),
-    }
 }
 
 /// Wrong results, the most frequent first, then what broke.
@@ -96,15 +88,10 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         findings.extend(if number < most_shrunk {
             finding(scene, pass, group, start, None)?
         } else {
-            describe(scene, pass, group, FindingKind::Verdict, (&scene.plans[start], &scene.done[start]))?
+            describe(scene, pass, group, FindingKind::Verdict, (&scene.cases[start], &scene.done[start]))?
         });
     }
     Ok(findings)
-}
-
-fn size(plan: &CasePlan) -> usize {
-    let d = plan.dims;
-    d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v)) + plan.law_dims.iter().sum::<usize>()
 }
 
 fn is_relation(done: &Done) -> bool {
@@ -113,9 +100,10 @@ fn is_relation(done: &Done) -> bool {
 
 /// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the smallest.
 fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
-    let variables =
-        |at: usize| law_of(scene.config, &scene.plans[at]).map_or(usize::MAX, |law| law.given.len() + law.lets.len());
-    let key = |at: &usize| (!is_relation(&scene.done[*at]), variables(*at), size(&scene.plans[*at]), *at);
+    let variables = |at: usize| {
+        scene.cases[at].checked_law(scene.config).map_or(usize::MAX, |law| law.given.len() + law.lets.len())
+    };
+    let key = |at: &usize| (!is_relation(&scene.done[*at]), variables(*at), scene.cases[*at].size(), *at);
     members.iter().copied().min_by_key(key)
 }
 
@@ -129,15 +117,15 @@ fn finding(
     start: usize,
     alone: Option<&Meaning>,
 ) -> Result<Option<Finding>, RunError> {
-    let (plan, first) = (&scene.plans[start], &scene.done[start]);
+    let (case, first) = (&scene.cases[start], &scene.done[start]);
     let budget = match group.verdict {
         Verdict::Timeout => 0,
         Verdict::Crash => SHRINK_BUDGET_CRASH,
         _ => SHRINK_BUDGET,
     };
     let mut failure = None;
-    let mut same_reason = |plan: &CasePlan| -> Result<bool, RunError> {
-        let done = pass.try_plan(plan, scene.meaning)?;
+    let mut same_reason = |case: &Planned<'_>| -> Result<bool, RunError> {
+        let done = pass.try_case(case, scene.meaning)?;
         if done.verdict != group.verdict || (is_relation(first) && !is_relation(&done)) {
             return Ok(false);
         }
@@ -147,32 +135,41 @@ fn finding(
             return Ok(false);
         }
         Ok(match alone {
-            Some(alone) => pass.try_plan(plan, alone)?.verdict != Verdict::Fail,
+            Some(alone) => pass.try_case(case, alone)?.verdict != Verdict::Fail,
             None => true,
         })
     };
     let mut still_fails = |plan: &CasePlan, _: &qkvet_spec::Case| {
-        same_reason(plan).unwrap_or_else(|error| {
+        same_reason(&Planned::Plan(plan.clone())).unwrap_or_else(|error| {
             failure.get_or_insert(error);
             false
         })
     };
-    let law = law_of(scene.config, plan)?;
-    let small = if budget == 0 { plan.clone() } else { smallest(law, plan, budget, &mut still_fails) };
+    let small = match case {
+        Planned::Plan(plan) if budget > 0 => {
+            Some(smallest(case.checked_law(scene.config)?, plan, budget, &mut still_fails))
+        }
+        // Frozen cases are judged as they are, and nothing else is asked.
+        _ => None,
+    };
     if let Some(error) = failure {
         return Err(error);
     }
-    let again = if budget == 0 { first.clone() } else { pass.try_plan(&small, scene.meaning)? };
+    let small = small.map(Planned::Plan);
+    let again = small.as_ref().map(|small| pass.try_case(small, scene.meaning)).transpose()?;
     // A target that changed its mind is shown by the case as it was first seen.
-    let (plan, shown) = if again.evidence.is_some() { (&small, &again) } else { (plan, first) };
+    let (case, shown) = match (&small, &again) {
+        (Some(small), Some(again)) if again.evidence.is_some() => (small, again),
+        _ => (case, first),
+    };
     let kind = if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict };
-    describe(scene, pass, group, kind, (plan, shown))
+    describe(scene, pass, group, kind, (case, shown))
 }
 
 fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
     let mut laws = BTreeMap::new();
     for at in members {
-        *laws.entry(scene.plans[*at].law.clone()).or_default() += 1;
+        *laws.entry(scene.cases[*at].law().to_owned()).or_default() += 1;
     }
     laws
 }
@@ -183,11 +180,11 @@ fn describe(
     pass: &Pass<'_>,
     group: &Group<'_>,
     kind: FindingKind,
-    (plan, shown): (&CasePlan, &Done),
+    (planned, shown): (&Planned<'_>, &Done),
 ) -> Result<Option<Finding>, RunError> {
-    let law = law_of(scene.config, plan)?;
-    let case = case_of(scene.config, plan)?;
-    let id = case_id(&case);
+    let law = planned.checked_law(scene.config)?;
+    let case = planned.case(scene.config)?;
+    let id = planned.id(&case);
     if let Some(store) = pass.store() {
         store.keep(&id, &case, law, scene.conventions)?;
     }
@@ -196,9 +193,14 @@ fn describe(
         kind,
         verdict: group.verdict,
         title: group.title.clone(),
-        law: plan.law.clone(),
+        law: planned.law().to_owned(),
         law_title: law.law.title.clone(),
-        contract: scene.config.contracts.get(&plan.dtype).map(|contract| contract.contract.clone()).unwrap_or_default(),
+        contract: scene
+            .config
+            .contracts
+            .get(&planned.dtype())
+            .map(|contract| contract.contract.clone())
+            .unwrap_or_default(),
         laws: laws(scene, &group.members),
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),

@@ -4,6 +4,7 @@
 mod findings;
 mod groups;
 mod pass;
+mod planned;
 mod store;
 mod summary;
 
@@ -13,9 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_diagnose::{applied, conventions_that_explain};
 use qkvet_engine::law::CallRecord;
-use qkvet_gen::{CasePlan, plans};
 use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Suite, Summary, Verdict,
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Summary, Verdict,
 };
 
 use crate::python::StartError;
@@ -23,6 +23,8 @@ use crate::target::NamedTarget;
 use findings::Scene;
 pub use pass::INTERRUPTED;
 use pass::{Done, Pass};
+pub use planned::CaseSource;
+use planned::Planned;
 pub use store::{StoreError, Stored, StoredCall, read_case};
 
 /// Everything a run is made from.
@@ -32,14 +34,12 @@ pub struct RunConfig<'a> {
     pub catalog: &'a Catalog,
     /// The target.
     pub target: &'a NamedTarget,
-    /// The suite.
-    pub suite: &'a Suite,
-    /// Its laws.
+    /// Where the cases come from.
+    pub cases: CaseSource<'a>,
+    /// Their laws.
     pub laws: Vec<&'a CheckedLaw>,
     /// Formats.
     pub dtypes: Vec<Dtype>,
-    /// Seed of the suite.
-    pub seed: u64,
     /// Workers, each with a target of its own.
     pub jobs: usize,
     /// Conventions declared.
@@ -92,13 +92,13 @@ const EVIDENCE_LIMIT: usize = 60;
 /// once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))?;
-    let plans = plans(config.suite, &config.laws, &config.dtypes, config.seed);
+    let cases = config.cases.planned(config);
     let standard = Meaning::standard();
     let declared = applied(&standard, &config.conventions);
-    let mut pass = Pass::open(config, plans.len().max(1))?;
-    events(Event::Started(info(config, &plans, pass.environment())));
-    let mut done = pass.judge(&plans, &declared, &mut |done, verdict| {
-        events(Event::Case { done, total: plans.len(), verdict });
+    let mut pass = Pass::open(config, cases.len().max(1))?;
+    events(Event::Started(info(config, &cases, pass.environment())));
+    let mut done = pass.judge(&cases, &declared, &mut |done, verdict| {
+        events(Event::Case { done, total: cases.len(), verdict });
     })?;
     let (mut meaning, mut conventions) = (declared.clone(), config.conventions.clone());
     let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
@@ -106,9 +106,9 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     if !found.is_empty() {
         events(Event::Notice(format!("judging again under {}", store::names(&found).join(", "))));
         let under = applied(&declared, &found);
-        let again = pass.judge(&plans, &under, &mut |_, _| {})?;
+        let again = pass.judge(&cases, &under, &mut |_, _| {})?;
         if consistent(&done, &again) {
-            let scene = Scene { config, plans: &plans, done: &done, meaning: &declared, conventions: &conventions };
+            let scene = Scene { config, cases: &cases, done: &done, meaning: &declared, conventions: &conventions };
             explained = findings::conventions(&scene, &mut pass, &found)?;
             done = again;
             meaning = under;
@@ -116,28 +116,28 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         }
     }
     let mut findings = explained;
-    let scene = Scene { config, plans: &plans, done: &done, meaning: &meaning, conventions: &conventions };
+    let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let summary =
-        summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
+        summary::summary(config, info(config, &cases, pass.environment()), &cases, done, findings, pass.stopped());
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
 }
 
-fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> RunInfo {
+fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -> RunInfo {
     RunInfo {
         tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
         target: config.target.name.clone(),
         environment: environment.to_vec(),
-        suite: config.suite.suite.clone(),
-        seed: config.seed,
+        suite: config.cases.name().to_owned(),
+        seed: config.cases.seed(),
         conventions: store::names(&config.conventions),
         contracts: config
             .contracts
             .iter()
             .map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone()))
             .collect(),
-        cases: plans.len(),
+        cases: cases.len(),
     }
 }
 

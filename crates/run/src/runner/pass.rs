@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
-use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{Case, CheckedLaw, Dtype, Evidence, Meaning, Verdict};
+use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 
+use super::planned::{Planned, judge_frozen};
 use super::store::Store;
 use super::{RunConfig, RunError};
 use crate::target::OpenTarget;
@@ -63,10 +63,10 @@ impl<'a> Pass<'a> {
         self.stopped.lock().map_or(None, |stopped| stopped.clone())
     }
 
-    /// Judges every plan under `meaning`.
+    /// Judges every case under `meaning`.
     pub(super) fn judge(
         &mut self,
-        plans: &[CasePlan],
+        cases: &[Planned<'_>],
         meaning: &Meaning,
         progress: &mut dyn FnMut(usize, Verdict),
     ) -> Result<Vec<Done>, RunError> {
@@ -79,7 +79,7 @@ impl<'a> Pass<'a> {
             }
         };
         let is_stopped = || stopped.lock().is_ok_and(|stopped| stopped.is_some());
-        let mut results: Vec<Option<Done>> = vec![None; plans.len()];
+        let mut results: Vec<Option<Done>> = vec![None; cases.len()];
         let mut failure = None;
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
@@ -96,11 +96,11 @@ impl<'a> Pass<'a> {
                             break;
                         }
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        if at >= plans.len() {
+                        if at >= cases.len() {
                             break;
                         }
                         let store = store.filter(|_| foreign).map(|store| (store, number));
-                        let result = one(config, worker, &plans[at], meaning, store);
+                        let result = one(config, worker, &cases[at], meaning, store);
                         if config.stop.load(Ordering::Relaxed) {
                             // The case that was running may have been cut off: it is not decided.
                             stop(INTERRUPTED);
@@ -151,43 +151,27 @@ impl<'a> Pass<'a> {
         {
             // What other workers decided beyond it depends on their number.
             results.truncate(first + 1);
-            results.resize(plans.len(), None);
+            results.resize(cases.len(), None);
         }
-        results.into_iter().zip(plans).map(|(done, plan)| done.map_or_else(|| skipped(config, plan), Ok)).collect()
+        results.into_iter().zip(cases).map(|(done, case)| done.map_or_else(|| skipped(config, case), Ok)).collect()
     }
 
-    /// Judges one plan on the first target.
-    pub(super) fn try_plan(&mut self, plan: &CasePlan, meaning: &Meaning) -> Result<Done, RunError> {
+    /// Judges one case on the first target.
+    pub(super) fn try_case(&mut self, case: &Planned<'_>, meaning: &Meaning) -> Result<Done, RunError> {
         let config = self.config;
         let store = self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
         match self.workers.first_mut() {
-            Some(worker) => one(config, worker, plan, meaning, store),
-            None => skipped(config, plan),
+            Some(worker) => one(config, worker, case, meaning, store),
+            None => skipped(config, case),
         }
     }
 }
 
-/// The law of a plan.
-pub(super) fn law_of<'a>(config: &RunConfig<'a>, plan: &CasePlan) -> Result<&'a CheckedLaw, RunError> {
-    config
-        .laws
-        .iter()
-        .find(|law| law.law.law == plan.law)
-        .copied()
-        .ok_or_else(|| RunError::Law(format!("law {}: expected one of the run's laws", plan.law)))
-}
-
-/// The case of a plan.
-pub(super) fn case_of(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Case, RunError> {
-    build(law_of(config, plan)?, plan)
-        .map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() })
-}
-
-fn skipped(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Done, RunError> {
-    let case = case_of(config, plan)?;
+fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunError> {
+    let case = planned.case(config)?;
     Ok(Done {
-        id: case_id(&case),
-        dtype: plan.dtype,
+        id: planned.id(&case),
+        dtype: planned.dtype(),
         call: qkvet_diagnose::describe_call(&case),
         verdict: Verdict::Skipped,
         margin: 0.0,
@@ -199,24 +183,35 @@ fn skipped(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Done, RunError> {
 fn one(
     config: &RunConfig<'_>,
     worker: &mut OpenTarget,
-    plan: &CasePlan,
+    planned: &Planned<'_>,
     meaning: &Meaning,
     store: Option<(&Store, usize)>,
 ) -> Result<Done, RunError> {
-    let law = law_of(config, plan)?;
-    let case = case_of(config, plan)?;
-    let id = case_id(&case);
+    let law = planned.checked_law(config)?;
+    let case = planned.case(config)?;
+    let id = planned.id(&case);
     // On disk before the call, so that a target that takes everything down with it leaves its case behind.
     if let Some((store, number)) = store {
         store.running(number, &case, law)?;
     }
     let contract = config
         .contracts
-        .get(&plan.dtype)
-        .ok_or_else(|| RunError::Law(format!("contract for {}: expected one", plan.dtype)))?;
+        .get(&planned.dtype())
+        .ok_or_else(|| RunError::Law(format!("contract for {}: expected one", planned.dtype())))?;
     let judge = Judge { meaning, contract };
-    let Outcome { verdict, margin, evidence, calls } =
-        evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
+    let target = worker.target.as_mut();
+    let Outcome { verdict, margin, evidence, calls } = match planned {
+        Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
+        Planned::Frozen(frozen) => judge_frozen(config.catalog, frozen, judge, target)?,
+    };
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
-    Ok(Done { id, dtype: plan.dtype, call: qkvet_diagnose::describe_call(&case), verdict, margin, evidence, calls })
+    Ok(Done {
+        id,
+        dtype: planned.dtype(),
+        call: qkvet_diagnose::describe_call(&case),
+        verdict,
+        margin,
+        evidence,
+        calls,
+    })
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
 
 use super::RunConfig;
 use super::pass::Done;
+use super::planned::Planned;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sinks", "packed sequences", "log-sum-exp"];
@@ -14,7 +14,7 @@ const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sink
 pub(super) fn summary(
     config: &RunConfig<'_>,
     run: RunInfo,
-    plans: &[CasePlan],
+    cases: &[Planned<'_>],
     done: Vec<Done>,
     findings: Vec<Finding>,
     stopped: Option<String>,
@@ -31,7 +31,7 @@ pub(super) fn summary(
     for option in CallOption::ALL {
         coverage.options.insert(option.to_string(), 0);
     }
-    for (done, plan) in done.iter().zip(plans) {
+    for (done, planned) in done.iter().zip(cases) {
         *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
         if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
             let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
@@ -42,26 +42,20 @@ pub(super) fn summary(
             *coverage.declined.entry(shown.clone()).or_default() += 1;
         }
         if done.verdict.is_checked() {
-            cover(&mut coverage, done, plan);
+            cover(&mut coverage, done, planned);
         }
     }
-    let records = done.into_iter().zip(plans).map(|(done, plan)| record(done, plan)).collect();
+    let records = done.into_iter().zip(cases).map(|(done, planned)| record(done, planned)).collect();
     Summary { run, counts, findings, coverage, stopped, records }
 }
 
-fn cover(coverage: &mut Coverage, done: &Done, plan: &CasePlan) {
-    *coverage.laws.entry(plan.law.clone()).or_default() += 1;
-    *coverage.dtypes.entry(plan.dtype.to_string()).or_default() += 1;
-    let on = [
-        (CallOption::Scale, plan.scale.value().is_some()),
-        (CallOption::Causal, plan.causal),
-        (CallOption::Mask, plan.mask.is_some()),
-        (CallOption::Bias, plan.bias.is_some()),
-    ];
-    for (option, _) in on.into_iter().filter(|(_, on)| *on) {
+fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
+    *coverage.laws.entry(planned.law().to_owned()).or_default() += 1;
+    *coverage.dtypes.entry(planned.dtype().to_string()).or_default() += 1;
+    for option in CallOption::ALL.into_iter().filter(|option| planned.uses(*option)) {
         *coverage.options.entry(option.to_string()).or_default() += 1;
     }
-    let d = plan.dims;
+    let d = planned.dims();
     for (name, n) in
         [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)]
     {
@@ -69,17 +63,17 @@ fn cover(coverage: &mut Coverage, done: &Done, plan: &CasePlan) {
         *range = (range.0.min(n), range.1.max(n));
     }
     if done.verdict == Verdict::Pass {
-        let margin = coverage.margins.entry(plan.dtype.to_string()).or_default();
+        let margin = coverage.margins.entry(planned.dtype().to_string()).or_default();
         *margin = margin.max(done.margin);
     }
 }
 
-fn record(done: Done, plan: &CasePlan) -> CaseRecord {
+fn record(done: Done, planned: &Planned<'_>) -> CaseRecord {
     let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail) && done.margin.is_finite();
     CaseRecord {
         id: done.id,
-        law: plan.law.clone(),
-        dtype: plan.dtype.to_string(),
+        law: planned.law().to_owned(),
+        dtype: planned.dtype().to_string(),
         call: done.call,
         verdict: done.verdict,
         margin: measured.then_some(done.margin),

@@ -1,0 +1,168 @@
+//! Frozen cases on the command line: `check --cases`, `export` and `judge`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use qkvet_gen::build;
+use qkvet_gen::frozen::{FrozenCase, LargerEntry, freeze, frozen_plans};
+use qkvet_run::frozen::{CaseWriter, FileFormat, FrozenFolder, OutputFolder, read_cases};
+use qkvet_run::runner::CaseSource;
+use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+
+use super::check::suite;
+use super::launch::{Launch, launch};
+use super::setup;
+use crate::args::{self, ExportArgs, JudgeArgs};
+use crate::exit::{Failure, HELD};
+
+/// The law that every frozen case belongs to.
+pub(super) fn law(catalog: &Catalog) -> Result<&CheckedLaw, Failure> {
+    Ok(Catalog::find("law", &catalog.laws, "value")?)
+}
+
+/// Frozen cases as a run takes them.
+pub(super) fn source(folder: &FrozenFolder) -> CaseSource<'_> {
+    let seed = folder.manifest.as_ref().map_or(0, |manifest| manifest.seed);
+    CaseSource::Frozen { name: &folder.name, seed, cases: &folder.cases }
+}
+
+/// Formats of the cases, in the order in which they come.
+pub(super) fn dtypes(cases: &[FrozenCase]) -> Vec<Dtype> {
+    let mut found = Vec::new();
+    for case in cases {
+        if !found.contains(&case.case.dtype) {
+            found.push(case.case.dtype);
+        }
+    }
+    found
+}
+
+/// What is not there.
+pub(super) fn notices(folder: &FrozenFolder) -> Vec<String> {
+    match folder.absent.len() {
+        0 => Vec::new(),
+        n => {
+            vec![format!("{n} larger cases of the manifest are not in the folder: `qkvet export --larger` makes them")]
+        }
+    }
+}
+
+/// `qkvet export`: cases as files.
+pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let format = match args.format {
+        args::FileFormat::Json => FileFormat::Json,
+        args::FileFormat::Npz => FileFormat::Npz,
+        args::FileFormat::Safetensors => FileFormat::Safetensors,
+    };
+    let dtypes_wanted = if args.dtype.is_empty() { None } else { Some(setup::dtypes(&args.dtype)?) };
+    let wanted = |dtype: Dtype| dtypes_wanted.as_ref().is_none_or(|wanted| wanted.contains(&dtype));
+    let mut cases = Vec::new();
+    if Path::new(&args.cases).is_dir() {
+        let folder = read_cases(Path::new(&args.cases))?;
+        cases.extend(folder.cases.iter().filter(|case| wanted(case.case.dtype)).cloned());
+        if args.larger
+            && let Some(manifest) = &folder.manifest
+        {
+            let suite = suite(&catalog, &manifest.suite)?;
+            let absent: Vec<&LargerEntry> = folder.absent.iter().filter(|entry| wanted(entry.dtype)).collect();
+            cases.extend(larger_of(&catalog, &suite, manifest.seed, &absent)?);
+        }
+    } else {
+        let suite = suite(&catalog, &args.cases)?;
+        let dtypes: Vec<Dtype> = suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
+        let plans = frozen_plans(&catalog, &suite, &dtypes, args.seed).map_err(usage)?;
+        let larger = if args.larger { plans.larger } else { Vec::new() };
+        for plan in plans.text.iter().chain(&larger) {
+            let case = build(law(&catalog)?, plan).map_err(usage)?;
+            cases.push(freeze(&catalog, &case).map_err(usage)?);
+        }
+    }
+    if cases.is_empty() {
+        return Err(Failure::Usage(format!(
+            "cases of {}: expected some to write, got none of these formats",
+            args.cases
+        )));
+    }
+    let writer = CaseWriter::create(&args.out, format)?;
+    for case in &cases {
+        writer.write(case)?;
+    }
+    anstream::println!("{} cases as {} in {}", cases.len(), format.extension(), args.out.display());
+    Ok(ExitCode::from(HELD))
+}
+
+fn usage(error: impl std::fmt::Display) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// The larger cases that a manifest lists, made again and compared with their hashes.
+fn larger_of(
+    catalog: &Catalog,
+    suite: &qkvet_spec::Suite,
+    seed: u64,
+    absent: &[&LargerEntry],
+) -> Result<Vec<FrozenCase>, Failure> {
+    let mut cases = Vec::new();
+    for plan in frozen_plans(catalog, suite, &suite.dtypes, seed).map_err(usage)?.larger {
+        let case = build(law(catalog)?, &plan).map_err(usage)?;
+        let id = qkvet_gen::case_id(&case);
+        let Some(entry) = absent.iter().find(|entry| entry.id == id) else { continue };
+        let frozen = freeze(catalog, &case).map_err(usage)?;
+        entry.check(&FileFormat::Safetensors.case_bytes(&frozen).map_err(usage)?).map_err(usage)?;
+        cases.push(frozen);
+    }
+    if cases.len() != absent.len() {
+        let missing = absent.iter().filter(|entry| !cases.iter().any(|case| case.id == entry.id)).count();
+        return Err(Failure::Usage(format!(
+            "larger cases of {}: expected {} of the manifest, got {missing} that this version does not make",
+            suite.suite,
+            absent.len()
+        )));
+    }
+    Ok(cases)
+}
+
+/// `qkvet judge`: outputs that came back.
+pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let folder = read_cases(&args.cases)?;
+    let outputs = OutputFolder::open(&args.outputs)?;
+    let known = |id: &str| folder.cases.iter().any(|case| case.id == id);
+    let mut notices = notices(&folder);
+    let strangers: Vec<&str> = outputs.ids().filter(|id| !known(id)).collect();
+    if let Some(first) = strangers.first() {
+        notices.push(format!(
+            "{} outputs belong to no case of {}, {first} first",
+            strangers.len(),
+            args.cases.display()
+        ));
+    }
+    let present = dtypes(&folder.cases);
+    let dtypes = if args.dtype.is_empty() { present } else { setup::dtypes(&args.dtype)? };
+    let target = NamedTarget {
+        name: args.outputs.display().to_string(),
+        kind: TargetKind::Outputs(outputs),
+        entry: qkvet_run::config::TargetEntry::default(),
+        config: None,
+    };
+    launch(
+        &catalog,
+        Launch {
+            target,
+            cases: source(&folder),
+            laws: vec![law(&catalog)?],
+            dtypes,
+            conventions: &args.convention,
+            contracts: &args.contract,
+            jobs: None,
+            fail_fast: false,
+            store: None,
+            notices,
+            quiet: true,
+            format: args.format,
+            strict: args.strict,
+        },
+    )
+}

@@ -1,0 +1,94 @@
+//! One run from what was chosen to the report and the exit code.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use qkvet_report::Progress;
+use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+
+use super::setup;
+use crate::args::Format;
+use crate::exit::{Failure, code};
+
+/// What was chosen.
+pub(super) struct Launch<'a> {
+    pub(super) target: NamedTarget,
+    pub(super) cases: CaseSource<'a>,
+    pub(super) laws: Vec<&'a CheckedLaw>,
+    pub(super) dtypes: Vec<Dtype>,
+    /// Flags `field=value`.
+    pub(super) conventions: &'a [String],
+    /// Flags by id.
+    pub(super) contracts: &'a [String],
+    pub(super) jobs: Option<usize>,
+    pub(super) fail_fast: bool,
+    /// Folder for cases.
+    pub(super) store: Option<PathBuf>,
+    /// Said on stderr first, one line each.
+    pub(super) notices: Vec<String>,
+    pub(super) quiet: bool,
+    pub(super) format: Format,
+    pub(super) strict: bool,
+}
+
+/// Runs it, prints the report and gives the exit code.
+pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, Failure> {
+    let mut target = launch.target;
+    let stop = interrupt();
+    if let TargetKind::Python(python) = &mut target.kind {
+        python.stop = Some(Arc::clone(&stop));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let config = RunConfig {
+        catalog,
+        target: &target,
+        cases: launch.cases,
+        laws: launch.laws,
+        conventions: setup::conventions(&target, launch.conventions, catalog)?,
+        contracts: setup::contracts(&target, launch.contracts, &launch.dtypes, catalog)?,
+        dtypes: launch.dtypes,
+        jobs: launch.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
+        fail_fast: launch.fail_fast,
+        store: launch.store,
+        stop: &stop,
+    };
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
+    for notice in &launch.notices {
+        progress.note(notice);
+    }
+    if target.kind.is_foreign() {
+        progress.note(&format!("loading {}", target.name));
+    }
+    let summary = run(&config, &mut |event| progress.event(&event))?;
+    let text = match launch.format {
+        Format::Human => qkvet_report::render(&summary),
+        Format::Json => qkvet_report::json(&summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+    };
+    let mut stdout = anstream::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // A closed pipe is the reader's choice.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::Usage(format!("report: expected to be written, got: {error}")));
+        }
+        _ => {}
+    }
+    Ok(ExitCode::from(code(&summary, launch.strict)))
+}
+
+/// Set by the first interrupt; the second ends the program at once.
+fn interrupt() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            #[expect(clippy::exit, reason = "asked for twice")]
+            std::process::exit(i32::from(crate::exit::INTERRUPTED));
+        }
+    });
+    stop
+}

@@ -1,0 +1,298 @@
+//! Folders of frozen cases and of outputs: the files around the formats of `qkvet_gen`.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use qkvet_gen::frozen::{
+    FrozenCase, LargerEntry, Manifest, StoredOutput, case_from_json, case_from_npz, case_from_safetensors, case_of,
+    case_to_json, case_to_npz, case_to_safetensors, output_from_json, output_from_npz, output_from_safetensors,
+    read_manifest,
+};
+use qkvet_gen::{GenError, case_id};
+use qkvet_spec::{Call, Output, Response, Target};
+
+/// The file that lists what a folder of frozen text holds.
+pub const MANIFEST: &str = "manifest.snap";
+
+/// No case and no output is larger: a longer file is refused before it is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A file that cannot be read, written or understood.
+#[derive(Debug, thiserror::Error)]
+#[error("{} at {}: {message}", what, path.display())]
+pub struct FileError {
+    what: &'static str,
+    /// Where.
+    pub path: PathBuf,
+    message: String,
+}
+
+impl FileError {
+    fn new(what: &'static str, path: &Path, message: impl ToString) -> Self {
+        Self { what, path: path.to_owned(), message: message.to_string() }
+    }
+}
+
+/// How a case or an output is written into a file of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Readable text.
+    Json,
+    /// A `NumPy` archive.
+    Npz,
+    /// Tensors with their true formats.
+    Safetensors,
+}
+
+impl FileFormat {
+    const ALL: [Self; 3] = [Self::Json, Self::Npz, Self::Safetensors];
+
+    /// The extension of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Npz => "npz",
+            Self::Safetensors => "safetensors",
+        }
+    }
+
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        Self::ALL.into_iter().find(|format| format.extension() == extension)
+    }
+
+    /// The bytes of a case.
+    ///
+    /// # Errors
+    /// A case that is no single call.
+    pub fn case_bytes(self, case: &FrozenCase) -> Result<Vec<u8>, GenError> {
+        match self {
+            Self::Json => case_to_json(case).map(String::into_bytes),
+            Self::Npz => case_to_npz(case),
+            Self::Safetensors => case_to_safetensors(case),
+        }
+    }
+
+    fn case(self, bytes: &[u8]) -> Result<FrozenCase, String> {
+        match self {
+            Self::Json => case_from_json(text(bytes)?),
+            Self::Npz => case_from_npz(bytes),
+            Self::Safetensors => case_from_safetensors(bytes),
+        }
+        .map_err(|error| error.to_string())
+    }
+
+    fn output(self, bytes: &[u8]) -> Result<StoredOutput, String> {
+        match self {
+            Self::Json => output_from_json(text(bytes)?),
+            Self::Npz => output_from_npz(bytes),
+            Self::Safetensors => output_from_safetensors(bytes),
+        }
+        .map_err(|error| error.to_string())
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|error| format!("expected UTF-8 text, got: {error}"))
+}
+
+/// A folder of frozen cases, read.
+#[derive(Clone, Debug)]
+pub struct FrozenFolder {
+    /// Suite and version, or the folder's name.
+    pub name: String,
+    /// Its manifest, if it is a folder of text.
+    pub manifest: Option<Manifest>,
+    /// The cases, in order of the manifest, else of their files' names.
+    pub cases: Vec<FrozenCase>,
+    /// Larger cases that the manifest lists and whose files are not there.
+    pub absent: Vec<LargerEntry>,
+}
+
+/// Reads every case of a folder: text with its manifest, as in `snapshots/`, and one file a case beside it or alone, as
+/// `qkvet export` writes them.
+///
+/// # Errors
+/// A folder without cases; a file that is not what the manifest says or no frozen case.
+pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
+    let names = file_names(folder)?;
+    if names.iter().any(|name| name == MANIFEST) {
+        return read_text(folder, &names);
+    }
+    let mut cases = Vec::new();
+    for name in &names {
+        let path = folder.join(name);
+        if let Some(format) = FileFormat::of(&path) {
+            let case = format.case(&read(&path)?).map_err(|message| FileError::new("case", &path, message))?;
+            if cases.iter().any(|known: &FrozenCase| known.id == case.id) {
+                return Err(FileError::new(
+                    "case",
+                    &path,
+                    format!("expected {} once, got another file of it", case.id),
+                ));
+            }
+            cases.push(case);
+        }
+    }
+    if cases.is_empty() {
+        let hint = "hint: `snapshots/core` of the repository is one, `qkvet export --out FOLDER` writes one";
+        return Err(FileError::new("cases", folder, format!("expected a folder of frozen cases, got none\n{hint}")));
+    }
+    let name = folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.display().to_string());
+    Ok(FrozenFolder { name, manifest: None, cases, absent: Vec::new() })
+}
+
+fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError> {
+    let path = folder.join(MANIFEST);
+    let bad = |path: &Path, message: &dyn std::fmt::Display| FileError::new("cases", path, message);
+    let manifest = read(&path)?;
+    let manifest = text(&manifest).and_then(|text| read_manifest(text).map_err(|error| error.to_string()));
+    let manifest = manifest.map_err(|message| bad(&path, &message))?;
+    let mut cases = Vec::new();
+    for entry in &manifest.groups {
+        let path = folder.join(&entry.file);
+        let bytes = read(&path)?;
+        let group = text(&bytes).map_err(|message| bad(&path, &message))?;
+        cases.extend(manifest.read_group(&entry.file, group).map_err(|error| bad(&path, &error))?.cases);
+    }
+    let mut absent = Vec::new();
+    for entry in &manifest.larger {
+        if !names.contains(&entry.file) {
+            absent.push(entry.clone());
+            continue;
+        }
+        let path = folder.join(&entry.file);
+        let bytes = read(&path)?;
+        entry.check(&bytes).map_err(|error| bad(&path, &error))?;
+        cases.push(case_from_safetensors(&bytes).map_err(|error| bad(&path, &error))?);
+    }
+    let name = format!("{} {}, frozen", manifest.suite, manifest.version);
+    Ok(FrozenFolder { name, manifest: Some(manifest), cases, absent })
+}
+
+/// Names of the files, sorted.
+fn file_names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let failed =
+        |error: std::io::Error| FileError::new("folder", folder, format!("expected a readable one, got: {error}"));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.path().is_file()
+            && let Some(name) = entry.file_name().to_str()
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |error: std::io::Error| FileError::new("file", path, format!("expected a readable one, got: {error}"));
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > MAX_BYTES {
+        return Err(FileError::new("file", path, format!("expected at most {MAX_BYTES} bytes, got {size}")));
+    }
+    std::fs::read(path).map_err(failed)
+}
+
+/// Writes cases, a file each, into a folder that is empty or not there yet.
+#[derive(Debug)]
+pub struct CaseWriter {
+    folder: PathBuf,
+    format: FileFormat,
+}
+
+impl CaseWriter {
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// A folder that holds something, or cannot be made.
+    pub fn create(folder: &Path, format: FileFormat) -> Result<Self, FileError> {
+        let failed = |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
+            return Err(FileError::new(
+                "folder",
+                folder,
+                "expected an empty one, got files\nhint: choose another --out",
+            ));
+        }
+        Ok(Self { folder: folder.to_owned(), format })
+    }
+
+    /// Writes one case.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, case: &FrozenCase) -> Result<(), FileError> {
+        let path = self.folder.join(format!("{}.{}", case.id, self.format.extension()));
+        let bytes = self.format.case_bytes(case).map_err(|error| FileError::new("case", &path, error))?;
+        std::fs::write(&path, bytes)
+            .map_err(|error| FileError::new("file", &path, format!("expected to be written, got: {error}")))
+    }
+}
+
+/// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named by its case.
+#[derive(Clone, Debug)]
+pub struct OutputFolder {
+    files: BTreeMap<String, PathBuf>,
+}
+
+impl OutputFolder {
+    /// Lists the files; each is read when its case is asked for.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or holds no outputs; two files for one case.
+    pub fn open(folder: &Path) -> Result<Self, FileError> {
+        let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for name in file_names(folder)? {
+            let path = folder.join(&name);
+            if FileFormat::of(&path).is_none() {
+                continue;
+            }
+            let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+            if let Some(other) = files.insert(id, path.clone()) {
+                return Err(FileError::new(
+                    "output",
+                    &path,
+                    format!("expected one file a case, got {} too", other.display()),
+                ));
+            }
+        }
+        if files.is_empty() {
+            let expected = "expected files c-….json, .npz or .safetensors with an array `output`, got none";
+            return Err(FileError::new("outputs", folder, expected));
+        }
+        Ok(Self { files })
+    }
+
+    /// Ids of the cases that have an output.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+}
+
+impl Target for OutputFolder {
+    fn call(&mut self, call: &Call) -> Response {
+        let id = case_id(&case_of(call));
+        let Some(path) = self.files.get(&id) else {
+            return Response::Unsupported("no output file".to_owned());
+        };
+        let Some(format) = FileFormat::of(path) else {
+            return Response::Unsupported("no output file".to_owned());
+        };
+        match read(path).map_err(|error| error.to_string()).and_then(|bytes| format.output(&bytes)) {
+            Ok(StoredOutput { id: Some(other), .. }) if other != id => Response::Error(format!(
+                "{id}.{}: expected the output of this case, got that of {other}",
+                format.extension()
+            )),
+            Ok(StoredOutput { output, .. }) => {
+                Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }))
+            }
+            Err(message) => Response::Error(format!("{id}.{}: {message}", format.extension())),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What a run judges: cases that plans make, or frozen ones.
+
+use qkvet_engine::ball::Ball;
+use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::law::{Judge, Outcome, judge_call};
+use qkvet_engine::lowering::Want;
+use qkvet_gen::frozen::{FrozenCase, call_of};
+use qkvet_gen::{CasePlan, build, case_id};
+use qkvet_spec::{CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Meaning, Suite, Target};
+
+use super::{RunConfig, RunError};
+
+/// Where the cases of a run come from.
+#[derive(Clone, Copy, Debug)]
+pub enum CaseSource<'a> {
+    /// Made from a suite and a seed.
+    Suite {
+        /// The suite.
+        suite: &'a Suite,
+        /// The seed.
+        seed: u64,
+    },
+    /// Frozen cases with their answers, and nothing else.
+    Frozen {
+        /// What the report calls them.
+        name: &'a str,
+        /// The seed that they were made with.
+        seed: u64,
+        /// The cases.
+        cases: &'a [FrozenCase],
+    },
+}
+
+impl<'a> CaseSource<'a> {
+    /// What the report calls it.
+    pub(super) fn name(&self) -> &'a str {
+        match self {
+            Self::Suite { suite, .. } => &suite.suite,
+            Self::Frozen { name, .. } => name,
+        }
+    }
+
+    /// The seed behind the cases.
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Self::Suite { seed, .. } | Self::Frozen { seed, .. } => *seed,
+        }
+    }
+
+    /// The cases of the run's laws and formats, in order.
+    pub(super) fn planned(&self, config: &RunConfig<'a>) -> Vec<Planned<'a>> {
+        match *self {
+            Self::Suite { suite, seed } => {
+                let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
+                plans.into_iter().map(Planned::Plan).collect()
+            }
+            Self::Frozen { cases, .. } => {
+                let chosen = |frozen: &&FrozenCase| config.dtypes.contains(&frozen.case.dtype);
+                cases.iter().filter(chosen).map(Planned::Frozen).collect()
+            }
+        }
+    }
+}
+
+/// One case to be judged.
+#[derive(Clone, Debug)]
+pub(super) enum Planned<'a> {
+    /// Made when it is needed.
+    Plan(CasePlan),
+    /// As it was frozen.
+    Frozen(&'a FrozenCase),
+}
+
+impl Planned<'_> {
+    /// Law id.
+    pub(super) fn law(&self) -> &str {
+        match self {
+            Self::Plan(plan) => &plan.law,
+            Self::Frozen(frozen) => &frozen.case.law,
+        }
+    }
+
+    /// Format.
+    pub(super) fn dtype(&self) -> Dtype {
+        match self {
+            Self::Plan(plan) => plan.dtype,
+            Self::Frozen(frozen) => frozen.case.dtype,
+        }
+    }
+
+    /// Extents of the call.
+    pub(super) fn dims(&self) -> Dims {
+        match self {
+            Self::Plan(plan) => plan.dims,
+            Self::Frozen(frozen) => frozen.case.dims,
+        }
+    }
+
+    /// Elements of the inputs, and the law's own extents.
+    pub(super) fn size(&self) -> usize {
+        let d = self.dims();
+        let own = match self {
+            Self::Plan(plan) => plan.law_dims.iter().sum(),
+            Self::Frozen(_) => 0,
+        };
+        d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v)) + own
+    }
+
+    /// Whether the option is on.
+    pub(super) fn uses(&self, option: CallOption) -> bool {
+        match (self, option) {
+            (Self::Plan(plan), CallOption::Scale) => plan.scale.value().is_some(),
+            (Self::Plan(plan), CallOption::Causal) => plan.causal,
+            (Self::Plan(plan), CallOption::Mask) => plan.mask.is_some(),
+            (Self::Plan(plan), CallOption::Bias) => plan.bias.is_some(),
+            (Self::Frozen(frozen), CallOption::Scale) => frozen.case.options.scale.is_some(),
+            (Self::Frozen(frozen), CallOption::Causal) => frozen.case.options.causal,
+            (Self::Frozen(frozen), CallOption::Mask) => frozen.case.options.mask.is_some(),
+            (Self::Frozen(frozen), CallOption::Bias) => frozen.case.options.bias.is_some(),
+        }
+    }
+
+    /// The law, among those of the run.
+    pub(super) fn checked_law<'a>(&self, config: &RunConfig<'a>) -> Result<&'a CheckedLaw, RunError> {
+        let law = self.law();
+        let found = config.laws.iter().find(|known| known.law.law == law).copied();
+        found.ok_or_else(|| RunError::Law(format!("law {law}: expected one of the run's laws")))
+    }
+
+    /// The case itself.
+    pub(super) fn case(&self, config: &RunConfig<'_>) -> Result<Case, RunError> {
+        match self {
+            Self::Plan(plan) => build(self.checked_law(config)?, plan)
+                .map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() }),
+            Self::Frozen(frozen) => Ok(frozen.case.clone()),
+        }
+    }
+
+    /// Its id.
+    pub(super) fn id(&self, case: &Case) -> String {
+        match self {
+            Self::Plan(_) => case_id(case),
+            Self::Frozen(frozen) => frozen.id.clone(),
+        }
+    }
+}
+
+/// Judges the one call of a frozen case by its frozen answer. Where a convention of the target gives another answer, or the
+/// contract has no frozen bound, the answer is enclosed anew.
+pub(super) fn judge_frozen(
+    catalog: &Catalog,
+    frozen: &FrozenCase,
+    judge: Judge<'_>,
+    target: &mut dyn Target,
+) -> Result<Outcome, RunError> {
+    let call = call_of(&frozen.case)
+        .map_err(|error| RunError::Case { law: frozen.case.law.clone(), message: error.to_string() })?;
+    let expected = match frozen.bounds.get(&judge.contract.contract) {
+        Some(bounds) if answer_holds(catalog, frozen, judge.meaning) => Expected {
+            shape: frozen.answer.shape,
+            exact: frozen.answer.values.iter().map(|answer| Ball::exact(answer.to_f64())).collect(),
+            hard: bounds.clone(),
+            probable: bounds.clone(),
+        },
+        _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
+    };
+    Ok(judge_call("attention(Q, K, V)", &call, &expected, target))
+}
+
+/// Whether no convention that the meaning follows gives another answer.
+fn answer_holds(catalog: &Catalog, frozen: &FrozenCase, meaning: &Meaning) -> bool {
+    let departs = |field: &String| {
+        let of_field = catalog.conventions.values().filter(|convention| convention.field == *field);
+        of_field.into_iter().any(|convention| convention.meaning.apply(meaning) == *meaning)
+    };
+    !frozen.conventions.keys().any(departs)
+}
