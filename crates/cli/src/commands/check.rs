@@ -48,7 +48,7 @@ fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result
             cases: frozen::source(&frozen),
             laws: vec![frozen::law(catalog)?],
             dtypes,
-            notices: frozen::notices(&frozen),
+            notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
             ..common(args, target)
         },
     )

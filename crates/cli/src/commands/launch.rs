@@ -29,7 +29,7 @@ pub(super) struct Launch<'a> {
     pub(super) fail_fast: bool,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
-    /// Said on stderr first, one line each.
+    /// Said on stderr first, one line each, whether quiet or not.
     pub(super) notices: Vec<String>,
     pub(super) quiet: bool,
     pub(super) format: Format,
@@ -59,7 +59,7 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
     };
     let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
     for notice in &launch.notices {
-        progress.note(notice);
+        anstream::eprintln!("{notice}");
     }
     if target.kind.is_foreign() {
         progress.note(&format!("loading {}", target.name));

@@ -10,6 +10,7 @@ use super::groups::{Group, broken, wrong};
 use super::pass::{Done, INTERRUPTED, Pass};
 use super::planned::Planned;
 use super::{RunConfig, RunError, evidence, failing};
+use crate::target::TargetKind;
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
@@ -208,6 +209,9 @@ fn describe(
         evidence,
         cause: group.cause.clone(),
         hint: group.hint.clone(),
-        replay: format!("qkvet replay {id}"),
+        replay: match scene.config.target.kind {
+            TargetKind::Outputs(_) => format!("case {id} of the folder of cases"),
+            _ => format!("qkvet replay {id}"),
+        },
     }))
 }

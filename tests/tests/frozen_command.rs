@@ -1,0 +1,160 @@
+//! Frozen cases on the command line: exported, checked against, judged elsewhere.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qkvet_tests::{Finished, python, root, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const FORMATS: [&str; 3] = ["json", "npz", "safetensors"];
+
+fn export(folder: &Path, format: &str, more: &[&str]) -> Finished {
+    let mut args = vec!["export", "smoke", "--format", format, "--out", format];
+    args.extend(more);
+    run(folder, &args)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// The report without the name of the folder.
+fn records(finished: &Finished) -> Value {
+    finished.json()["records"].clone()
+}
+
+#[test]
+fn every_format_gives_the_same_verdicts_and_the_same_bytes_again() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let mut seen: Vec<Value> = Vec::new();
+    for format in FORMATS {
+        export(folder, format, &[]).expect(0, &["cases as"]);
+        let finished = run(folder, &["check", "builtin:flash", "--cases", format, "--format", "json", "-q"]);
+        finished.expect(0, &[]);
+        seen.push(records(&finished));
+        // Read and written again in every format: nothing is lost on the way.
+        for other in FORMATS {
+            let again = format!("{format}-{other}");
+            run(folder, &["export", format, "--format", other, "--out", &again]).expect(0, &[]);
+            if format == FORMATS[0] {
+                continue;
+            }
+            for path in files(&folder.join(&again)) {
+                let name = path.file_name().expect("a name");
+                let first = std::fs::read(folder.join(format!("{}-{other}", FORMATS[0])).join(name)).expect("a file");
+                assert!(std::fs::read(&path).expect("a file") == first, "{} differs", path.display());
+            }
+        }
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0], seen[2]);
+    assert!(seen[0].as_array().is_some_and(|records| records.len() > 40));
+}
+
+#[test]
+fn faults_and_conventions_are_named_from_frozen_cases_alone() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    export(folder, "json", &[]).expect(0, &[]);
+    for (fault, title) in [
+        ("causal-upper-left", "undeclared convention: causal"),
+        ("mask-inverted", "undeclared convention: true in the boolean mask"),
+        ("gqa-modulo", "undeclared convention: query head h reads"),
+        ("scale-inverse-d", "FAIL  QK"),
+        ("softmax-over-queries", "FAIL  QK"),
+        ("not-repeatable", "NONDET"),
+        ("query-overwritten", "the same bits after the call"),
+    ] {
+        run(folder, &["check", &format!("builtin:fault/{fault}"), "--cases", "json", "-q"]).expect(1, &[title]);
+    }
+    let declared = ["--convention", "causal=upper-left", "--cases", "json", "-q"];
+    let mut args = vec!["check", "builtin:fault/causal-upper-left"];
+    args.extend(declared);
+    run(folder, &args).expect(0, &["no finding in"]);
+    let mut args = vec!["check", "builtin:flash"];
+    args.extend(declared);
+    run(folder, &args).expect(1, &["causal"]);
+}
+
+#[test]
+fn a_tampered_case_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    for format in FORMATS {
+        export(folder, format, &["--dtype", "float32"]).expect(0, &[]);
+        let victim = &files(&folder.join(format))[0];
+        let mut bytes = std::fs::read(victim).expect("a file");
+        let half = bytes.len() / 2;
+        bytes.truncate(half);
+        std::fs::write(victim, &bytes).expect("a file");
+        run(folder, &["check", "builtin:flash", "--cases", format]).expect(2, &["case at", "expected"]);
+    }
+    let check = |cases: &str| run(folder, &["check", "builtin:flash", "--cases", cases]);
+    check("nowhere").expect(2, &["folder at nowhere"]);
+    std::fs::create_dir(folder.join("empty")).expect("a folder");
+    check("empty").expect(2, &["expected a folder of frozen cases", "hint"]);
+    export(folder, "json", &[]).expect(2, &["expected an empty one"]);
+    run(folder, &["export", "smok", "--out", "x"]).expect(2, &["smoke"]);
+    run(folder, &["check", "builtin:flash", "--cases", "empty", "--suite", "core"]).expect(2, &["cannot be used with"]);
+}
+
+#[test]
+fn the_frozen_folders_of_the_repository_hold() {
+    for suite in ["smoke", "core"] {
+        let cases = format!("snapshots/{suite}");
+        for target in ["builtin:flash", "builtin:standard"] {
+            run(root(), &["check", target, "--cases", &cases, "-q"]).expect(0, &["no finding in", "frozen"]);
+        }
+    }
+    let faults = run(root(), &["list", "faults"]);
+    for line in faults.stdout.lines() {
+        let fault = line.split_whitespace().nth(1).expect("a code and an id");
+        let args = ["check", &format!("builtin:fault/{fault}"), "--cases", "snapshots/core", "-q"];
+        let finished = run(root(), &args);
+        assert_eq!(finished.code, Some(1), "{fault} survives\n{}", finished.stdout);
+    }
+}
+
+#[test]
+fn outputs_computed_elsewhere_are_judged() {
+    let Some(python) = python() else {
+        assert!(std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+        return;
+    };
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    export(folder, "npz", &["--dtype", "float64,float32,float16"]).expect(0, &[]);
+    let job = |outputs: &str, target: &str| {
+        let script = root().join("examples/offline_job.py");
+        let status = Command::new(&python).arg(script).args(["npz", outputs, target]).current_dir(folder).output();
+        let status = status.expect("python runs");
+        assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    };
+    let right = root().join("examples/numpy_attention.py").display().to_string();
+    job("right", &format!("{right}:attention"));
+    run(folder, &["judge", "npz", "right"]).expect(0, &["no finding in"]);
+
+    let wrong = std::fs::read_to_string(&right).expect("the example").replace("n_k - n_q", "0");
+    std::fs::write(folder.join("wrong.py"), wrong).expect("a file");
+    job("wrong", "wrong.py:attention");
+    run(folder, &["judge", "npz", "wrong"]).expect(1, &["CONVENTION", "causal=upper-left"]);
+    run(folder, &["judge", "npz", "wrong", "--convention", "causal=upper-left"]).expect(0, &["no finding in"]);
+
+    // One output missing, one cut off, one of another case, one that belongs to nothing.
+    let outputs = files(&folder.join("right"));
+    std::fs::remove_file(&outputs[0]).expect("a file");
+    let bytes = std::fs::read(&outputs[1]).expect("a file");
+    std::fs::write(&outputs[1], &bytes[..bytes.len() / 2]).expect("a file");
+    std::fs::copy(&outputs[3], &outputs[2]).expect("a copy");
+    std::fs::copy(&outputs[3], folder.join("right/c-0123456789abcdef.npz")).expect("a copy");
+    run(folder, &["judge", "npz", "right"])
+        .expect(1, &["UNSUPPORTED no output file", "ERROR", "1 outputs belong to no case", "FAIL"]);
+    run(folder, &["judge", "npz", "nowhere"]).expect(2, &["folder at nowhere"]);
+}
