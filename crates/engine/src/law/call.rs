@@ -99,15 +99,8 @@ pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Resul
 pub(super) fn malformed(result: CallResult<'_>, expected: &[usize; 4]) -> Option<Evidence> {
     let name = if result.want == Want::Output { "output" } else { "weights" };
     let evidence = |place: &str, expected: String, got: String| {
-        Some(Evidence {
-            place: format!("{place} of {}", result.label()),
-            expected,
-            got,
-            ratio: None,
-            bound: None,
-            form: Some(place.to_owned()),
-            relation: false,
-        })
+        let evidence = Evidence::new(format!("{place} of {}", result.label()), expected, got);
+        Some(Evidence { form: Some(place.to_owned()), ..evidence })
     };
     let Some(tensor) = result.tensor() else {
         return evidence(

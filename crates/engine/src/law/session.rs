@@ -1,6 +1,6 @@
 //! The calls of one case: put to the target, checked one by one, repeated when the case fails.
 
-use qkvet_spec::{Call, Evidence, Response, Target, Tensor, Verdict};
+use qkvet_spec::{Call, Evidence, Response, Target, Tensor, Trouble, Verdict};
 
 use super::call::{CallRecord, check_value};
 use super::relation::{Decision, show_number};
@@ -82,15 +82,9 @@ impl<'a> Session<'a> {
         let Some(record) = self.records.iter().find(|record| !record.output.inputs_unchanged) else {
             return Decision::pass();
         };
-        Decision::fail(Evidence {
-            place: format!("inputs of {}", record.label),
-            expected: "the same bits after the call".to_owned(),
-            got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
-            ratio: None,
-            bound: None,
-            form: None,
-            relation: true,
-        })
+        let place = format!("inputs of {}", record.label);
+        let got = "other bits: the call wrote into query, key, value, mask or bias";
+        Decision::fail(Evidence { relation: true, ..Evidence::new(place, "the same bits after the call", got) })
     }
 
     /// The outcome: the relation's decision, or the one without a result, joined with those of the values.
@@ -126,15 +120,9 @@ impl<'a> Session<'a> {
             for _ in 0..2 {
                 let Response::Output(output) = self.target.call(&record.call) else { break };
                 if let Some((x, y)) = first_difference(last, &output.output) {
-                    return Some(Evidence {
-                        place: format!("identical calls of {}", record.label),
-                        expected: format!("{} every time", show_number(x)),
-                        got: show_number(y),
-                        ratio: None,
-                        bound: None,
-                        form: None,
-                        relation: true,
-                    });
+                    let place = format!("identical calls of {}", record.label);
+                    let evidence = Evidence::new(place, format!("{} every time", show_number(x)), show_number(y));
+                    return Some(Evidence { relation: true, ..evidence });
                 }
                 again = output.output;
                 last = &again;
@@ -146,27 +134,27 @@ impl<'a> Session<'a> {
 
 /// What a response without a tensor decides.
 fn no_result(place: String, response: Response) -> Decision {
-    let evidence = |expected: &str, got, form: Option<&str>| Evidence {
-        place,
-        expected: expected.to_owned(),
-        got,
-        ratio: None,
-        bound: None,
-        form: form.map(str::to_owned),
-        relation: false,
-    };
-    let (verdict, got) = match response {
+    let (verdict, Trouble { what, stderr }) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {
-            return Decision::fail(evidence("a tensor of floating-point numbers", got, Some("kind of result")));
+            let form = Some("kind of result".to_owned());
+            let evidence = Evidence::new(place, "a tensor of floating-point numbers", got);
+            return Decision::fail(Evidence { form, ..evidence });
         }
-        Response::Unsupported(reason) => (Verdict::Unsupported, reason),
-        Response::Refused(reason) => (Verdict::Refused, reason),
-        Response::Error(reason) => (Verdict::Error, reason),
-        Response::Crash(reason) => (Verdict::Crash, reason),
-        Response::Timeout(reason) => (Verdict::Timeout, reason),
+        Response::Broken(Trouble { what, stderr }) => {
+            let got = format!("broke the protocol: {what}");
+            let evidence = Evidence::new(place, "an answer of the protocol", got);
+            let evidence = Evidence { broke_protocol: true, stderr, ..evidence };
+            return Decision { verdict: Verdict::Error, margin: 0.0, evidence: Some(evidence) };
+        }
+        Response::Unsupported(reason) => (Verdict::Unsupported, reason.into()),
+        Response::Refused(reason) => (Verdict::Refused, reason.into()),
+        Response::Error(reason) => (Verdict::Error, reason.into()),
+        Response::Crash(trouble) => (Verdict::Crash, trouble),
+        Response::Timeout(trouble) => (Verdict::Timeout, trouble),
     };
-    Decision { verdict, margin: 0.0, evidence: Some(evidence("a result", got, None)) }
+    let evidence = Evidence { stderr, ..Evidence::new(place, "a result", what) };
+    Decision { verdict, margin: 0.0, evidence: Some(evidence) }
 }
 
 /// The first elements that differ; NaN is NaN and the sign of zero does not count.
@@ -254,7 +242,7 @@ mod tests {
         check(&[returns(f64::NAN)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
         check(&[returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls of attention(Q, K, V)", 1);
         check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
-        check(&[Response::Crash(String::new())], Verdict::Crash, "attention(Q, K, V)", 0);
+        check(&[Response::Crash(String::new().into())], Verdict::Crash, "attention(Q, K, V)", 0);
         check(&[Response::Unsupported(String::new())], Verdict::Unsupported, "attention(Q, K, V)", 0);
         check(&[Response::Malformed("a list".to_owned())], Verdict::Fail, "attention(Q, K, V)", 0);
     }
