@@ -2,7 +2,10 @@
 
 pub mod config;
 pub mod flash;
+pub mod process;
 pub mod python;
 pub mod runner;
 pub mod target;
 mod wire;
+
+pub use wire::WireError;
