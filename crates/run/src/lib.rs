@@ -3,7 +3,10 @@
 pub mod config;
 pub mod flash;
 pub mod frozen;
+pub mod process;
 pub mod python;
 pub mod runner;
 pub mod target;
 mod wire;
+
+pub use wire::WireError;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
+use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
 use super::setup;
@@ -40,8 +41,9 @@ pub(super) struct Launch<'a> {
 pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, Failure> {
     let mut target = launch.target;
     let stop = interrupt();
-    if let TargetKind::Python(python) = &mut target.kind {
-        python.stop = Some(Arc::clone(&stop));
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
+    if let Some(limits) = target.kind.limits_mut() {
+        limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
@@ -57,7 +59,6 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
         store: launch.store,
         stop: &stop,
     };
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
     for notice in &launch.notices {
         anstream::eprintln!("{notice}");
     }
@@ -86,6 +87,7 @@ fn interrupt() -> Arc<AtomicBool> {
     let flag = Arc::clone(&stop);
     let _ = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
+            end_all();
             #[expect(clippy::exit, reason = "asked for twice")]
             std::process::exit(i32::from(crate::exit::INTERRUPTED));
         }

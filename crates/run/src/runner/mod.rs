@@ -18,10 +18,9 @@ use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Summary, Verdict,
 };
 
-use crate::python::StartError;
+use crate::process::StartError;
 use crate::target::NamedTarget;
 use findings::Scene;
-pub use pass::INTERRUPTED;
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
@@ -118,8 +117,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut findings = explained;
     let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
-    let summary =
-        summary::summary(config, info(config, &cases, pass.environment()), &cases, done, findings, pass.stopped());
+    let run = info(config, &cases, pass.environment());
+    let summary = summary::summary(config, run, &cases, done, findings, pass.stopped().as_ref());
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
 
 use super::RunConfig;
-use super::pass::Done;
+use super::pass::{Done, Stopped};
 use super::planned::Planned;
 
 /// What no version so far checks.
@@ -17,7 +17,7 @@ pub(super) fn summary(
     cases: &[Planned<'_>],
     done: Vec<Done>,
     findings: Vec<Finding>,
-    stopped: Option<String>,
+    stopped: Option<&Stopped>,
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
@@ -46,7 +46,10 @@ pub(super) fn summary(
         }
     }
     let records = done.into_iter().zip(cases).map(|(done, planned)| record(done, planned)).collect();
-    Summary { run, counts, findings, coverage, stopped, records }
+    let warnings = config.target.kind.limits().map_or_else(Vec::new, |limits| limits.watch.warnings());
+    let interrupted = stopped == Some(&Stopped::Interrupted);
+    let stopped = stopped.map(Stopped::to_string);
+    Summary { run, counts, findings, coverage, stopped, interrupted, warnings, records }
 }
 
 fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
