@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use qkvet_run::python::StartError;
+use qkvet_run::record::ShardError;
 use qkvet_run::runner::{INTERRUPTED as STOPPED_BY_USER, RunError, StoreError};
 use qkvet_spec::{SpecError, Summary, Verdict};
 
@@ -30,6 +31,11 @@ pub(crate) enum Failure {
     Run(#[from] RunError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Shard(#[from] ShardError),
+    /// The target could not be asked.
+    #[error("{0}")]
+    Target(String),
     #[error("{0}")]
     Usage(String),
 }
@@ -41,7 +47,7 @@ impl Failure {
         let text = if text.starts_with("error") { text } else { format!("error: {text}") };
         anstream::eprintln!("{text}");
         ExitCode::from(match self {
-            Self::Start(_) | Self::Run(RunError::Start(_)) => TARGET,
+            Self::Start(_) | Self::Target(_) | Self::Run(RunError::Start(_)) => TARGET,
             _ => USAGE,
         })
     }

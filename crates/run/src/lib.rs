@@ -3,6 +3,7 @@
 pub mod config;
 pub mod flash;
 pub mod python;
+pub mod record;
 pub mod runner;
 pub mod target;
 mod wire;

@@ -1,6 +1,8 @@
 //! Targets by the names users give them: built in, a Python function, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
@@ -8,6 +10,8 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
 use crate::python::{PythonConfig, PythonRef, PythonSource, PythonTarget, StartError};
+use crate::record::Recorded;
+use crate::runner::StoredCall;
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -20,6 +24,8 @@ pub enum TargetKind {
     Fault(Box<Fault>),
     /// A Python function in a process of its own.
     Python(Box<PythonConfig>),
+    /// What the shards of a run recorded.
+    Recorded(Arc<Recorded>),
 }
 
 /// A started target and what it said of itself.
@@ -28,6 +34,19 @@ pub struct OpenTarget {
     pub target: Box<dyn Target + Send>,
     /// Libraries, versions, argument mapping: one line each.
     pub environment: Vec<String>,
+    /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
+    pub unanswered: Option<Arc<AtomicBool>>,
+}
+
+impl OpenTarget {
+    fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
+        Self { target: Box::new(target), environment, unanswered: None }
+    }
+
+    /// Whether a call since the last time had no answer.
+    pub(crate) fn take_unanswered(&self) -> bool {
+        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.swap(false, Ordering::Relaxed))
+    }
 }
 
 impl TargetKind {
@@ -38,11 +57,10 @@ impl TargetKind {
     pub fn open(&self) -> Result<OpenTarget, StartError> {
         let simulator = || Simulator::new(Meaning::standard(), Execution::standard());
         Ok(match self {
-            Self::Standard => OpenTarget { target: Box::new(simulator()), environment: Vec::new() },
-            Self::Flash => OpenTarget { target: Box::new(Flash), environment: Vec::new() },
-            Self::Fault(fault) => {
-                OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() }
-            }
+            Self::Standard => OpenTarget::live(simulator(), Vec::new()),
+            Self::Flash => OpenTarget::live(Flash, Vec::new()),
+            Self::Fault(fault) => OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new()),
+            Self::Recorded(recorded) => recorded.open(),
             Self::Python(config) => {
                 let target = PythonTarget::start(PythonConfig::clone(config))?;
                 let info = target.info();
@@ -59,9 +77,20 @@ impl TargetKind {
                 let mut environment =
                     vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
                 environment.extend(info.notes.iter().cloned());
-                OpenTarget { target: Box::new(target), environment }
+                OpenTarget::live(target, environment)
             }
         })
+    }
+
+    /// Flags of a Python target that change what it is given.
+    pub(crate) fn stored_call(&self) -> StoredCall {
+        match self {
+            Self::Python(python) => {
+                StoredCall { arrays: python.arrays, layout: python.layout, device: python.device.clone() }
+            }
+            Self::Recorded(recorded) => recorded.call(),
+            _ => StoredCall::default(),
+        }
     }
 
     /// Whether it runs foreign code, which may crash, hang or change.

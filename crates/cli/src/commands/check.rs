@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
+use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{RunConfig, run};
 use qkvet_run::target::TargetKind;
-use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
+use qkvet_spec::{Catalog, Dtype, Suite, Summary, parse_yaml};
 
 use super::setup;
 use crate::args::{CheckArgs, Format};
@@ -48,6 +49,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         contracts,
         fail_fast: args.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
+        sharding: args.shard.map(|shard| Sharding { shard, recording: Recording::default() }),
         stop: &stop,
     };
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
@@ -55,19 +57,36 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         progress.note(&format!("loading {}", target.name));
     }
     let summary = run(&config, &mut |event| progress.event(&event))?;
-    let text = match args.format {
-        Format::Human => qkvet_report::render(&summary),
-        Format::Json => qkvet_report::json(&summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+    if let Some(sharding) = &config.sharding {
+        let default = || PathBuf::from(setup::STORE).join("shards").join(file_name(sharding.shard));
+        let path = args.shard_file.clone().unwrap_or_else(default);
+        write_shard(&path, &config, sharding, &summary)?;
+        if !args.quiet {
+            anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
+        }
+    }
+    write_report(&summary, args.format)?;
+    Ok(ExitCode::from(code(&summary, args.strict)))
+}
+
+fn file_name(shard: Shard) -> String {
+    format!("{}-of-{}.jsonl", shard.number(), shard.count())
+}
+
+/// The report on standard output.
+pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Failure> {
+    let text = match format {
+        Format::Human => qkvet_report::render(summary),
+        Format::Json => qkvet_report::json(summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
     };
     let mut stdout = anstream::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // A closed pipe is the reader's choice.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::Usage(format!("report: expected to be written, got: {error}")));
+            Err(Failure::Usage(format!("report: expected to be written, got: {error}")))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    Ok(ExitCode::from(code(&summary, args.strict)))
 }
 
 /// The suite by id, or from a file.

@@ -3,6 +3,7 @@
 mod check;
 mod explain;
 mod list;
+mod merge;
 mod replay;
 mod schema;
 mod setup;
@@ -15,6 +16,7 @@ use crate::exit::Failure;
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Check(args) => check::check(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),

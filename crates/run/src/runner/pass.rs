@@ -9,6 +9,7 @@ use qkvet_spec::{Case, CheckedLaw, Dtype, Evidence, Meaning, Verdict};
 
 use super::store::Store;
 use super::{RunConfig, RunError};
+use crate::record::{RecordingTarget, Sharding};
 use crate::target::OpenTarget;
 
 /// Why a run that the user ended was stopped.
@@ -44,6 +45,7 @@ impl<'a> Pass<'a> {
     pub(super) fn open(config: &'a RunConfig<'a>, cases: usize) -> Result<Self, RunError> {
         let jobs = config.jobs.clamp(1, cases);
         let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
+        let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
         let store = config.store.as_ref().and_then(|folder| Store::open(folder, config).ok());
@@ -167,6 +169,24 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// The plans of the run's shard, or all.
+pub(super) fn chosen(config: &RunConfig<'_>, plans: Vec<CasePlan>) -> Result<Vec<CasePlan>, RunError> {
+    let Some(Sharding { shard, .. }) = config.sharding else { return Ok(plans) };
+    let mut chosen = Vec::new();
+    for plan in plans {
+        if shard.holds(&case_id(&case_of(config, &plan)?)) {
+            chosen.push(plan);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The target, its answers kept if the run is a shard.
+fn recorded(config: &RunConfig<'_>, open: OpenTarget) -> OpenTarget {
+    let Some(Sharding { recording, .. }) = &config.sharding else { return open };
+    OpenTarget { target: Box::new(RecordingTarget::new(open.target, recording.clone())), ..open }
+}
+
 /// The law of a plan.
 pub(super) fn law_of<'a>(config: &RunConfig<'a>, plan: &CasePlan) -> Result<&'a CheckedLaw, RunError> {
     config
@@ -217,6 +237,9 @@ fn one(
     let judge = Judge { meaning, contract };
     let Outcome { verdict, margin, evidence, calls } =
         evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
+    if worker.take_unanswered() {
+        return skipped(config, plan);
+    }
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done { id, dtype: plan.dtype, call: qkvet_diagnose::describe_call(&case), verdict, margin, evidence, calls })
 }
