@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check a target against the laws of attention
     #[command(
-        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, suite or report
+        /// law, fault, convention, contract, suite, report or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]

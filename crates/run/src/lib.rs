@@ -2,8 +2,11 @@
 
 pub mod config;
 pub mod flash;
+pub mod process;
 pub mod python;
 pub mod record;
 pub mod runner;
 pub mod target;
 mod wire;
+
+pub use wire::WireError;

@@ -1,17 +1,22 @@
-//! Targets by the names users give them: built in, a Python function, or an entry of `qkvet.yaml`.
+//! Targets by the names users give them: built in, a Python function, any program, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
+use qkvet_spec::wire::HelloAnswer;
 use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
-use crate::python::{PythonConfig, PythonRef, PythonSource, PythonTarget, StartError};
+use crate::process::{ExecConfig, Limits, StartError};
+use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
 use crate::runner::StoredCall;
+
+/// What stands before the command of a program.
+const EXEC: &str = "exec:";
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -24,6 +29,8 @@ pub enum TargetKind {
     Fault(Box<Fault>),
     /// A Python function in a process of its own.
     Python(Box<PythonConfig>),
+    /// A program that speaks qkvet-wire/1.
+    Exec(Box<ExecConfig>),
     /// What the shards of a run recorded.
     Recorded(Arc<Recorded>),
 }
@@ -62,21 +69,13 @@ impl TargetKind {
             Self::Fault(fault) => OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new()),
             Self::Recorded(recorded) => recorded.open(),
             Self::Python(config) => {
-                let target = PythonTarget::start(PythonConfig::clone(config))?;
-                let info = target.info();
-                let versions = info
-                    .versions
-                    .iter()
-                    .map(|(name, version)| format!("{name} {version}"))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                let arguments = info.arguments.iter().map(|(option, argument)| {
-                    if option == argument { option.clone() } else { format!("{option} as {argument}") }
-                });
-                let arguments = arguments.collect::<Vec<_>>().join(", ");
-                let mut environment =
-                    vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
-                environment.extend(info.notes.iter().cloned());
+                let target = PythonTarget::start(config)?;
+                let environment = target.info().describe();
+                OpenTarget::live(target, environment)
+            }
+            Self::Exec(config) => {
+                let target = config.start()?;
+                let environment = describe(target.greeting());
                 OpenTarget::live(target, environment)
             }
         })
@@ -95,8 +94,65 @@ impl TargetKind {
 
     /// Whether it runs foreign code, which may crash, hang or change.
     pub fn is_foreign(&self) -> bool {
-        matches!(self, Self::Python(_))
+        self.limits().is_some()
     }
+
+    /// After how many broken processes a run is stopped; each costs a new one.
+    pub(crate) fn most_ends(&self) -> usize {
+        match self {
+            Self::Recorded(recorded) => recorded.most_ends(),
+            _ => self.limits().map_or(1, |limits| limits.max_restarts as usize),
+        }
+    }
+
+    /// What happened so far that did not change a verdict and should be known.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Recorded(recorded) => recorded.warnings(),
+            _ => self.limits().map_or_else(Vec::new, |limits| limits.watch.warnings()),
+        }
+    }
+
+    /// For how long to wait and how often to start again, if it runs in a process of its own.
+    pub fn limits(&self) -> Option<&Limits> {
+        match self {
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Recorded(_) => None,
+            Self::Python(config) => Some(&config.limits),
+            Self::Exec(config) => Some(&config.limits),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn limits_mut(&mut self) -> Option<&mut Limits> {
+        match self {
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Recorded(_) => None,
+            Self::Python(config) => Some(&mut config.limits),
+            Self::Exec(config) => Some(&mut config.limits),
+        }
+    }
+}
+
+/// `libattn 1.4, c, on cpu`, and what it says to support.
+fn describe(greeting: &HelloAnswer) -> Vec<String> {
+    let HelloAnswer { name, version, language, device, supports, .. } = greeting;
+    let version = version.as_ref().map(|version| format!(" {version}"));
+    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
+    if let Some(language) = language {
+        line += &format!(", {language}");
+    }
+    if let Some(device) = device {
+        line += &format!(", on {device}");
+    }
+    let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
+        vec![("formats", &supports.dtypes), ("options", &supports.options), ("results", &supports.outputs)]
+    });
+    let listed = |(what, list): (&str, &Option<Vec<String>>)| {
+        let names = list.as_ref()?.join(" ");
+        Some(format!("{what} {}", if names.is_empty() { "none" } else { &names }))
+    };
+    let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
+    let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
+    std::iter::once(line).chain(supports).collect()
 }
 
 /// A target as named, and what `qkvet.yaml` declares for it.
@@ -136,6 +192,9 @@ pub fn resolve(
             },
         };
     }
+    if let Some(command) = name.strip_prefix(EXEC) {
+        return exec_target(name, command, folder, config);
+    }
     let text = name.strip_prefix("python:").unwrap_or(name);
     if let Ok(reference) = text.parse::<PythonRef>() {
         let path = config_path(config, &reference, folder);
@@ -148,7 +207,7 @@ pub fn resolve(
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
         return Err(SpecError::plain(format!(
-            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
+            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
             crate::config::CONFIG_FILE
         )));
     };
@@ -162,12 +221,57 @@ pub fn resolve(
         ))
     })?;
     let base = path.parent().unwrap_or(folder).to_owned();
+    if let Some(command) = entry.target.strip_prefix(EXEC) {
+        let place = format!("target `{name}` at {}", path.display());
+        let kind = exec_kind(&place, command, &base, entry)?;
+        return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+    }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
     let reference: PythonRef = reference
         .parse()
         .map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
+}
+
+/// A program by its command; an entry of `qkvet.yaml` with the same command declares for it.
+fn exec_target(name: &str, command: &str, folder: &Path, config: Option<&Path>) -> Result<NamedTarget, SpecError> {
+    let kind = exec_kind(name, command, folder, &TargetEntry::default())?;
+    let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
+        return Ok(NamedTarget { name: name.to_owned(), kind, entry: TargetEntry::default(), config: None });
+    };
+    let base = path.parent().unwrap_or(folder);
+    let wanted = ExecConfig::new(command, folder).ok().map(|config| place_of(&config));
+    let same = |entry: &TargetEntry| {
+        let command = entry.target.strip_prefix(EXEC)?;
+        ExecConfig::new(command, base).ok().map(|config| place_of(&config))
+    };
+    let entry = Config::read(&path)?.targets.into_values().find(|entry| same(entry).is_some_and(|e| Some(e) == wanted));
+    let config = entry.is_some().then_some(path);
+    Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.unwrap_or_default(), config })
+}
+
+fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
+    let python = [
+        ("arrays", entry.arrays.is_some()),
+        ("layout", entry.layout != Layout::default()),
+        ("device", entry.device.is_some()),
+        ("supports", entry.supports.is_some()),
+        ("mask_takes_bias", entry.mask_takes_bias),
+    ];
+    if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
+        return Err(SpecError::plain(format!(
+            "{place}: expected no `{field}`, which is for Python functions\nhint: a program says what it supports in its answer to hello"
+        )));
+    }
+    let config = ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;
+    Ok(TargetKind::Exec(Box::new(config)))
+}
+
+/// Program and arguments, however the path is written.
+fn place_of(config: &ExecConfig) -> (PathBuf, Vec<String>) {
+    let program = config.program.canonicalize().unwrap_or_else(|_| config.program.clone());
+    (program, config.arguments.clone())
 }
 
 fn python_target(

@@ -20,8 +20,9 @@ mod source;
 mod suite;
 pub mod syntax;
 mod verdict;
+pub mod wire;
 
-pub use call::{BoolTensor, Call, Dims, Output, Response, Target, Tensor};
+pub use call::{BoolTensor, Call, Dims, Output, Response, Target, Tensor, Trouble};
 pub use case::{Binding, Case, CaseOptions, Matrices};
 pub use catalog::Catalog;
 pub use contract::Contract;

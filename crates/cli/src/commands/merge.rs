@@ -17,7 +17,7 @@ use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
 use super::check::write_report;
 use super::setup;
 use crate::args::{MergeArgs, TargetArgs};
-use crate::exit::{Failure, INTERRUPTED, code};
+use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
@@ -73,7 +73,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
             recorded.unanswered()
         );
     }
-    Ok(ExitCode::from(if is_partial { INTERRUPTED } else { code(&summary, args.strict) }))
+    Ok(ExitCode::from(code(&summary, args.strict)))
 }
 
 /// Says which shards ended before their cases did, if that left cases undecided.
@@ -84,6 +84,7 @@ fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
     if is_partial {
         let shards: Vec<String> = cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
         summary.stopped = Some(shards.join("; "));
+        summary.interrupted = true;
     }
     is_partial
 }

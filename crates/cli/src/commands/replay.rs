@@ -11,7 +11,7 @@ use qkvet_spec::{Catalog, Meaning};
 
 use super::setup;
 use crate::args::ReplayArgs;
-use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
+use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
@@ -34,6 +34,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open()?;
+    open.target.begin(&qkvet_gen::case_id(&case));
     let outcome =
         evaluate(law, &case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
     anstream::println!("{}  {}: {}", outcome.verdict, law.law.law, law.law.title);
@@ -45,10 +46,15 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         anstream::println!("  at        {}", evidence.place);
         anstream::println!("  expected  {}", evidence.expected);
         anstream::println!("  got       {}", evidence.got);
+        if let Some(stderr) = &evidence.stderr {
+            anstream::println!("  stderr    {stderr}");
+        }
     }
     anstream::println!("  contract  {}", contract.contract);
     let verdict = outcome.verdict;
-    Ok(ExitCode::from(if verdict.is_finding() {
+    Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
+        TARGET
+    } else if verdict.is_finding() {
         FINDINGS
     } else if verdict.is_checked() {
         HELD

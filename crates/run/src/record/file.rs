@@ -46,6 +46,8 @@ pub struct Header {
     pub shards: u32,
     /// Why the run of the shard was stopped early, if it was.
     pub stopped: Option<String>,
+    /// What did not change a verdict and should be known.
+    pub warnings: Vec<String>,
     /// Lines that follow.
     pub answers: usize,
     /// Target as the user wrote it.
@@ -66,6 +68,8 @@ pub struct Header {
     pub conventions: Vec<String>,
     /// Contracts by format.
     pub contracts: BTreeMap<Dtype, Contract>,
+    /// After how many broken processes the run is stopped.
+    pub most_ends: usize,
     /// Whether the run stops at its first finding.
     pub fail_fast: bool,
 }
@@ -79,6 +83,7 @@ impl Header {
             shard: shard.number(),
             shards: shard.count(),
             stopped: summary.stopped.clone(),
+            warnings: summary.warnings.clone(),
             answers,
             target,
             environment,
@@ -89,6 +94,7 @@ impl Header {
             seed: config.seed,
             conventions,
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, Contract::clone(contract))).collect(),
+            most_ends: config.target.kind.most_ends(),
             fail_fast: config.fail_fast,
         }
     }

@@ -10,7 +10,7 @@ use qkvet_spec::Response;
 use super::file::{Header, ShardError, ShardFile, read_shard};
 
 /// Fields of a header that are a shard's own.
-const OWN_FIELDS: [&str; 4] = ["shard", "shards", "stopped", "answers"];
+const OWN_FIELDS: [&str; 5] = ["shard", "shards", "stopped", "warnings", "answers"];
 
 /// The shards of one run, together.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Joined {
     pub header: Header,
     /// Shards that were stopped early: number and reason.
     pub stopped: Vec<(u32, String)>,
+    /// What did not change a verdict and should be known: a run says each kind once, so the first shard speaks for all.
+    pub warnings: Vec<String>,
     /// Answers by id of the call, in order of the shards.
     pub answers: BTreeMap<String, Vec<Response>>,
 }
@@ -42,6 +44,8 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
     }
     complete(&shards, header.shards)?;
     let stopped = shards.iter().filter_map(|shard| Some((shard.header.shard, shard.header.stopped.clone()?))).collect();
+    let warnings = shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());
+    let warnings = warnings.cloned().unwrap_or_default();
     let mut stored = BTreeMap::new();
     let mut place = BTreeMap::new();
     for ShardFile { path, answers, .. } in shards {
@@ -63,7 +67,7 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
         let responses = responses.collect::<Result<Vec<Response>, _>>()?;
         answers.insert(call, responses);
     }
-    Ok(Joined { header, stopped, answers })
+    Ok(Joined { header, stopped, warnings, answers })
 }
 
 /// Folders replaced by the shard files in them; a file that is named twice is one.

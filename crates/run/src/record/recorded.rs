@@ -16,6 +16,8 @@ use crate::target::{OpenTarget, TargetKind};
 pub struct Recorded {
     /// What the target said of itself.
     environment: Vec<String>,
+    warnings: Vec<String>,
+    most_ends: usize,
     call: StoredCall,
     answers: BTreeMap<String, Vec<Response>>,
     live: Option<TargetKind>,
@@ -28,6 +30,8 @@ impl Recorded {
     pub fn new(joined: Joined, live: Option<TargetKind>) -> Self {
         Self {
             environment: joined.header.environment,
+            warnings: joined.warnings,
+            most_ends: joined.header.most_ends,
             call: joined.header.call,
             answers: joined.answers,
             live,
@@ -48,7 +52,18 @@ impl Recorded {
 
     /// Whether a call ended a process: a run counts those, in order.
     pub fn has_broken(&self) -> bool {
-        self.answers.values().flatten().any(|response| matches!(response, Response::Crash(_) | Response::Timeout(_)))
+        self.answers
+            .values()
+            .flatten()
+            .any(|response| matches!(response, Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)))
+    }
+
+    pub(crate) fn most_ends(&self) -> usize {
+        self.most_ends
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     /// How a Python target was called.
@@ -90,7 +105,7 @@ impl Recorded {
 /// Gives the recorded answers, those to one call in order and then from the first again.
 pub struct RecordedTarget {
     recorded: Arc<Recorded>,
-    /// How often each call was answered.
+    /// How often each call of this case was answered.
     given: BTreeMap<String, usize>,
     live: Option<OpenTarget>,
     /// Set when a call is not answered.
@@ -117,5 +132,13 @@ impl Target for RecordedTarget {
         self.recorded.unanswered.fetch_add(1, Ordering::Relaxed);
         self.unanswered.store(true, Ordering::Relaxed);
         Response::Unsupported("no shard asked this".to_owned())
+    }
+
+    /// Every case hears the same, whichever worker asks and in whatever order.
+    fn begin(&mut self, case: &str) {
+        self.given.clear();
+        if let Some(live) = &mut self.live {
+            live.target.begin(case);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
-use qkvet_spec::{Dtype, Output, Response, Tensor};
+use qkvet_spec::{Dtype, Output, Response, Tensor, Trouble};
 use serde::{Deserialize, Serialize};
 
 /// One answer.
@@ -20,8 +20,18 @@ pub(super) enum StoredResponse {
     Refused(String),
     Error(String),
     Malformed(String),
-    Crash(String),
-    Timeout(String),
+    Crash(StoredTrouble),
+    Timeout(StoredTrouble),
+    Broken(StoredTrouble),
+}
+
+/// What went wrong with a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredTrouble {
+    what: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
 }
 
 /// A tensor by its storage bits.
@@ -48,8 +58,9 @@ impl StoredResponse {
             Response::Refused(reason) => Self::Refused(reason.clone()),
             Response::Error(reason) => Self::Error(reason.clone()),
             Response::Malformed(reason) => Self::Malformed(reason.clone()),
-            Response::Crash(trouble) => Self::Crash(trouble.clone()),
-            Response::Timeout(trouble) => Self::Timeout(trouble.clone()),
+            Response::Crash(trouble) => Self::Crash(trouble.into()),
+            Response::Timeout(trouble) => Self::Timeout(trouble.into()),
+            Response::Broken(trouble) => Self::Broken(trouble.into()),
         }
     }
 
@@ -66,9 +77,22 @@ impl StoredResponse {
             Self::Refused(reason) => Response::Refused(reason),
             Self::Error(reason) => Response::Error(reason),
             Self::Malformed(reason) => Response::Malformed(reason),
-            Self::Crash(trouble) => Response::Crash(trouble),
-            Self::Timeout(trouble) => Response::Timeout(trouble),
+            Self::Crash(trouble) => Response::Crash(trouble.into()),
+            Self::Timeout(trouble) => Response::Timeout(trouble.into()),
+            Self::Broken(trouble) => Response::Broken(trouble.into()),
         })
+    }
+}
+
+impl From<&Trouble> for StoredTrouble {
+    fn from(Trouble { what, stderr }: &Trouble) -> Self {
+        Self { what: what.clone(), stderr: stderr.clone() }
+    }
+}
+
+impl From<StoredTrouble> for Trouble {
+    fn from(StoredTrouble { what, stderr }: StoredTrouble) -> Self {
+        Self { what, stderr }
     }
 }
 
