@@ -10,6 +10,7 @@
 mod bench;
 mod check;
 mod corpus;
+mod node;
 mod python;
 mod regen;
 mod step;
@@ -22,7 +23,7 @@ use step::Failure;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  test [--all]   every test; sets up Python and its wheels under target/ (--all: the slow tiers too)
+  test [--all]   every test; sets up Python with its wheels, and Node.js if need be (--all: the slow tiers too)
   check          formatting, clippy, docs, dependencies, generated files
   regen          write the generated files again
   bench          measure the release binary

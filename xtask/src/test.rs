@@ -1,9 +1,9 @@
-//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python.
+//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler comes with the first: it links).
 
 use std::process::Command;
 
-use crate::python;
 use crate::step::{self, Failure};
+use crate::{node, python};
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +16,13 @@ pub(crate) enum Tier {
 
 pub(crate) fn run(tier: Tier) -> Result<(), Failure> {
     let python = python::environment()?;
+    let node = node::program(&python)?;
     step::build()?;
     // Both runs happen whatever the first one finds; the one with the summary is last, where people look.
     let doc_tests = step::run(&mut step::cargo(&["test", "--workspace", "--doc"]));
-    let tests = step::run(runner().env("QKVET_TEST_PYTHON", &python).env("QKVET_TEST_TIER", tier.name()));
+    let tests = step::run(
+        runner().env("QKVET_TEST_PYTHON", &python).env("QKVET_TEST_NODE", &node).env("QKVET_TEST_TIER", tier.name()),
+    );
     doc_tests.and(tests)?;
     match tier {
         Tier::Standard => Ok(()),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use qkvet_run::record::Shard;
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
@@ -23,6 +24,8 @@ pub(crate) enum Command {
         after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
+    /// Join the shards that `check --shard` wrote, and report as one run
+    Merge(MergeArgs),
     /// Run one stored case again
     Replay(ReplayArgs),
     /// Write cases with their certified answers, for machines where qkvet is not installed
@@ -141,6 +144,12 @@ pub(crate) struct CheckArgs {
     /// SUSPECT and INCONCLUSIVE fail too
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Run only part i of n of the cases, and write what `merge` needs
+    #[arg(long, value_name = "I/N", conflicts_with = "cases")]
+    pub(crate) shard: Option<Shard>,
+    /// Where to write it [default: .qkvet/shards/I-of-N.jsonl]
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    pub(crate) shard_file: Option<PathBuf>,
     /// Stop at the first finding
     #[arg(short = 'x', long)]
     pub(crate) fail_fast: bool,
@@ -204,6 +213,37 @@ pub(crate) struct JudgeArgs {
     /// SUSPECT and INCONCLUSIVE fail too
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct MergeArgs {
+    /// Shard files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+    /// SUSPECT and INCONCLUSIVE fail too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Put calls that no shard asked to the target itself
+    #[arg(long)]
+    pub(crate) target: bool,
+    /// Python interpreter for it; default: that of the active virtual environment, else python3
+    #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Longest time for one call of it, in seconds
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) timeout: f64,
+    /// Longest time for loading it, in seconds
+    #[arg(long, default_value_t = 180.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) start_timeout: f64,
+    /// Its configuration file; default: qkvet.yaml beside it or above
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use qkvet_run::frozen::FileError;
 use qkvet_run::process::StartError;
+use qkvet_run::record::ShardError;
 use qkvet_run::runner::{RunError, StoreError};
 use qkvet_spec::{SpecError, Summary, Verdict};
 
@@ -33,6 +34,11 @@ pub(crate) enum Failure {
     Store(#[from] StoreError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    Shard(#[from] ShardError),
+    /// The target could not be asked.
+    #[error("{0}")]
+    Target(String),
     #[error("{0}")]
     Usage(String),
 }
@@ -44,7 +50,7 @@ impl Failure {
         let text = if text.starts_with("error") { text } else { format!("error: {text}") };
         anstream::eprintln!("{text}");
         ExitCode::from(match self {
-            Self::Start(_) | Self::Run(RunError::Start(_)) => TARGET,
+            Self::Start(_) | Self::Target(_) | Self::Run(RunError::Start(_)) => TARGET,
             _ => USAGE,
         })
     }

@@ -1,6 +1,6 @@
-//! Case ids: a hash of everything a case holds.
+//! Ids: a hash of everything that a case or a call holds.
 
-use qkvet_spec::{Binding, BoolTensor, Case, Matrices, Tensor};
+use qkvet_spec::{Binding, BoolTensor, Call, Case, Matrices, Tensor};
 use sha2::{Digest, Sha256};
 
 use crate::extent::as_array;
@@ -25,15 +25,33 @@ pub fn case_id(case: &Case) -> String {
         bytes.text(name);
         bytes.binding(&case.bindings[name]);
     }
-    let digest = bytes.0.finalize();
-    let head: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("c-{head}")
+    format!("c-{}", bytes.head(8))
+}
+
+/// The id of a call: 32 hexadecimal digits of the SHA-256 of its canonical bytes, in which floats stand by their bits.
+///
+/// Two calls share an id exactly if a target is given the same bits for both, barring a collision of 128 bits.
+pub fn call_id(call: &Call) -> String {
+    let mut bytes = Bytes(Sha256::new());
+    bytes.text("qkvet-call-1");
+    [&call.query, &call.key, &call.value].into_iter().for_each(|tensor| bytes.tensor(tensor));
+    bytes.some(call.scale.as_ref(), |bytes, scale| bytes.floats(&[*scale]));
+    bytes.size(usize::from(call.causal));
+    bytes.some(call.mask.as_ref(), Bytes::mask);
+    bytes.some(call.bias.as_ref(), Bytes::tensor);
+    bytes.size(usize::from(call.return_weights));
+    bytes.head(16)
 }
 
 /// Writes values so that no two different sequences give the same bytes: every length comes first.
 struct Bytes(Sha256);
 
 impl Bytes {
+    /// The first bytes of the digest in hexadecimal.
+    fn head(self, n_bytes: usize) -> String {
+        self.0.finalize().iter().take(n_bytes).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn size(&mut self, n: usize) {
         self.0.update((n as u64).to_le_bytes());
     }
@@ -101,5 +119,45 @@ impl Bytes {
                 self.floats(data);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::Dtype;
+
+    use super::*;
+
+    #[test]
+    fn whatever_a_target_can_see_changes_the_id_of_a_call() {
+        let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
+        let mask = BoolTensor { shape: vec![1, 1], data: vec![true] };
+        let plain = Call {
+            query: tensor(0.0),
+            key: tensor(1.0),
+            value: tensor(2.0),
+            scale: None,
+            causal: false,
+            mask: None,
+            bias: None,
+            return_weights: false,
+        };
+        let others = [
+            plain.clone(),
+            Call { query: tensor(-0.0), ..plain.clone() },
+            Call { key: tensor(2.0), value: tensor(1.0), ..plain.clone() },
+            Call { value: Tensor { dtype: Dtype::Float64, ..tensor(2.0) }, ..plain.clone() },
+            Call { value: Tensor { shape: vec![1, 1], ..tensor(2.0) }, ..plain.clone() },
+            Call { scale: Some(1.0), ..plain.clone() },
+            Call { causal: true, ..plain.clone() },
+            Call { mask: Some(mask.clone()), ..plain.clone() },
+            Call { mask: Some(BoolTensor { data: vec![false], ..mask }), ..plain.clone() },
+            Call { bias: Some(tensor(0.0)), ..plain.clone() },
+            Call { return_weights: true, ..plain.clone() },
+        ];
+        let ids: std::collections::BTreeSet<String> = others.iter().map(call_id).collect();
+        assert_eq!(ids.len(), others.len());
+        assert!(ids.iter().all(|id| id.len() == 32));
+        assert_eq!(call_id(&plain), call_id(&plain.clone()));
     }
 }

@@ -25,7 +25,7 @@ mod validate;
 pub use build::build;
 pub use domain::plan_strategy;
 pub use error::GenError;
-pub use id::case_id;
+pub use id::{call_id, case_id};
 pub use json::{from_json, to_json};
 pub use plan::{CasePlan, ScaleChoice, case_seed, plans};
 pub use shrink::{SHRINK_BUDGET, shrink};

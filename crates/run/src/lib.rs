@@ -5,6 +5,7 @@ pub mod flash;
 pub mod frozen;
 pub mod process;
 pub mod python;
+pub mod record;
 pub mod runner;
 pub mod target;
 mod wire;

@@ -1,6 +1,8 @@
 //! Targets by the names users give them: built in, a Python function, any program, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::wire::HelloAnswer;
@@ -11,6 +13,8 @@ use crate::flash::Flash;
 use crate::frozen::OutputFolder;
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
+use crate::record::Recorded;
+use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
 const EXEC: &str = "exec:";
@@ -30,6 +34,8 @@ pub enum TargetKind {
     Outputs(OutputFolder),
     /// A program that speaks qkvet-wire/1.
     Exec(Box<ExecConfig>),
+    /// What the shards of a run recorded.
+    Recorded(Arc<Recorded>),
 }
 
 /// A started target and what it said of itself.
@@ -38,6 +44,19 @@ pub struct OpenTarget {
     pub target: Box<dyn Target + Send>,
     /// Libraries, versions, argument mapping: one line each.
     pub environment: Vec<String>,
+    /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
+    pub unanswered: Option<Arc<AtomicBool>>,
+}
+
+impl OpenTarget {
+    fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
+        Self { target: Box::new(target), environment, unanswered: None }
+    }
+
+    /// Whether a call since the last time had no answer.
+    pub(crate) fn take_unanswered(&self) -> bool {
+        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.swap(false, Ordering::Relaxed))
+    }
 }
 
 impl TargetKind {
@@ -48,21 +67,33 @@ impl TargetKind {
     pub fn open(&self) -> Result<OpenTarget, StartError> {
         let simulator = || Simulator::new(Meaning::standard(), Execution::standard());
         Ok(match self {
-            Self::Standard => OpenTarget { target: Box::new(simulator()), environment: Vec::new() },
-            Self::Flash => OpenTarget { target: Box::new(Flash), environment: Vec::new() },
-            Self::Fault(fault) => {
-                OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() }
-            }
-            Self::Outputs(outputs) => OpenTarget { target: Box::new(outputs.clone()), environment: Vec::new() },
+            Self::Standard => OpenTarget::live(simulator(), Vec::new()),
+            Self::Flash => OpenTarget::live(Flash, Vec::new()),
+            Self::Fault(fault) => OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new()),
+            Self::Outputs(outputs) => OpenTarget::live(outputs.clone(), Vec::new()),
+            Self::Recorded(recorded) => recorded.open(),
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;
-                OpenTarget { environment: target.info().describe(), target: Box::new(target) }
+                let environment = target.info().describe();
+                OpenTarget::live(target, environment)
             }
             Self::Exec(config) => {
                 let target = config.start()?;
-                OpenTarget { environment: describe(target.greeting()), target: Box::new(target) }
+                let environment = describe(target.greeting());
+                OpenTarget::live(target, environment)
             }
         })
+    }
+
+    /// Flags of a Python target that change what it is given.
+    pub(crate) fn stored_call(&self) -> StoredCall {
+        match self {
+            Self::Python(python) => {
+                StoredCall { arrays: python.arrays, layout: python.layout, device: python.device.clone() }
+            }
+            Self::Recorded(recorded) => recorded.call(),
+            _ => StoredCall::default(),
+        }
     }
 
     /// Whether it runs foreign code, which may crash, hang or change.
@@ -70,10 +101,26 @@ impl TargetKind {
         self.limits().is_some()
     }
 
+    /// After how many broken processes a run is stopped; each costs a new one.
+    pub(crate) fn most_ends(&self) -> usize {
+        match self {
+            Self::Recorded(recorded) => recorded.most_ends(),
+            _ => self.limits().map_or(1, |limits| limits.max_restarts as usize),
+        }
+    }
+
+    /// What happened so far that did not change a verdict and should be known.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Recorded(recorded) => recorded.warnings(),
+            _ => self.limits().map_or_else(Vec::new, |limits| limits.watch.warnings()),
+        }
+    }
+
     /// For how long to wait and how often to start again, if it runs in a process of its own.
     pub fn limits(&self) -> Option<&Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) => None,
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) => None,
             Self::Python(config) => Some(&config.limits),
             Self::Exec(config) => Some(&config.limits),
         }
@@ -82,7 +129,7 @@ impl TargetKind {
     /// The same, to be changed.
     pub fn limits_mut(&mut self) -> Option<&mut Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) => None,
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) => None,
             Self::Python(config) => Some(&mut config.limits),
             Self::Exec(config) => Some(&mut config.limits),
         }

@@ -67,6 +67,8 @@ fn common(args: &CheckArgs, target: qkvet_run::target::NamedTarget) -> Launch<'_
         jobs: args.jobs,
         fail_fast: args.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
+        shard: args.shard,
+        shard_file: args.shard_file.clone(),
         quiet: args.quiet,
         format: args.format,
         strict: args.strict,

@@ -159,6 +159,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
             jobs: None,
             fail_fast: false,
             store: None,
+            shard: None,
+            shard_file: None,
             notices,
             quiet: true,
             format: args.format,

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
 use qkvet_run::process::{Watch, end_all};
+use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::setup;
 use crate::args::Format;
@@ -30,6 +31,10 @@ pub(super) struct Launch<'a> {
     pub(super) fail_fast: bool,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
+    /// Run only this part of the cases, and write what `merge` needs.
+    pub(super) shard: Option<Shard>,
+    /// Where to write it.
+    pub(super) shard_file: Option<PathBuf>,
     /// Said on stderr first, one line each, whether quiet or not.
     pub(super) notices: Vec<String>,
     pub(super) quiet: bool,
@@ -57,6 +62,7 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
         jobs: launch.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
         fail_fast: launch.fail_fast,
         store: launch.store,
+        sharding: launch.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         stop: &stop,
     };
     for notice in &launch.notices {
@@ -66,19 +72,35 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
         progress.note(&format!("loading {}", target.name));
     }
     let summary = run(&config, &mut |event| progress.event(&event))?;
-    let text = match launch.format {
-        Format::Human => qkvet_report::render(&summary),
-        Format::Json => qkvet_report::json(&summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+    if let Some(sharding) = &config.sharding {
+        let path = launch.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
+        write_shard(&path, &config, sharding, &summary)?;
+        if !launch.quiet {
+            anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
+        }
+    }
+    write_report(&summary, launch.format)?;
+    Ok(ExitCode::from(code(&summary, launch.strict)))
+}
+
+fn shard_file(shard: Shard) -> PathBuf {
+    PathBuf::from(setup::STORE).join("shards").join(format!("{}-of-{}.jsonl", shard.number(), shard.count()))
+}
+
+/// The report on standard output.
+pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Failure> {
+    let text = match format {
+        Format::Human => qkvet_report::render(summary),
+        Format::Json => qkvet_report::json(summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
     };
     let mut stdout = anstream::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // A closed pipe is the reader's choice.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::Usage(format!("report: expected to be written, got: {error}")));
+            Err(Failure::Usage(format!("report: expected to be written, got: {error}")))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    Ok(ExitCode::from(code(&summary, launch.strict)))
 }
 
 /// Set by the first interrupt; the second ends the program at once.

@@ -5,6 +5,7 @@ mod explain;
 mod frozen;
 mod launch;
 mod list;
+mod merge;
 mod replay;
 mod schema;
 mod setup;
@@ -17,6 +18,7 @@ use crate::exit::Failure;
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Check(args) => check::check(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),

@@ -19,6 +19,7 @@ use qkvet_spec::{
 };
 
 use crate::process::StartError;
+use crate::record::Sharding;
 use crate::target::NamedTarget;
 use findings::Scene;
 use pass::{Done, Pass};
@@ -49,6 +50,8 @@ pub struct RunConfig<'a> {
     pub fail_fast: bool,
     /// Folder for cases; absent: nothing is written.
     pub store: Option<PathBuf>,
+    /// Run only these cases, and keep what the target answers.
+    pub sharding: Option<Sharding>,
     /// Set from outside to stop early with a partial report.
     pub stop: &'a AtomicBool,
 }
@@ -91,7 +94,7 @@ const EVIDENCE_LIMIT: usize = 60;
 /// once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))?;
-    let cases = config.cases.planned(config);
+    let cases = config.cases.planned(config)?;
     let standard = Meaning::standard();
     let declared = applied(&standard, &config.conventions);
     let mut pass = Pass::open(config, cases.len().max(1))?;

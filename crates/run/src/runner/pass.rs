@@ -10,6 +10,7 @@ use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 use super::planned::{Planned, judge_frozen};
 use super::store::Store;
 use super::{RunConfig, RunError};
+use crate::record::{RecordingTarget, Sharding};
 use crate::target::OpenTarget;
 
 /// After this many time-outs the rest is skipped: the user's time is worth more than their number.
@@ -59,6 +60,7 @@ impl<'a> Pass<'a> {
     pub(super) fn open(config: &'a RunConfig<'a>, cases: usize) -> Result<Self, RunError> {
         let jobs = config.jobs.clamp(1, cases);
         let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
+        let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
         let store = config.store.as_ref().and_then(|folder| Store::open(folder, config).ok());
@@ -88,8 +90,7 @@ impl<'a> Pass<'a> {
         let (config, store, stopped) = (self.config, self.store.as_ref(), &self.stopped);
         let foreign = config.target.kind.is_foreign();
         let (next, timeouts, ends) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        // Each costs a new process; what that costs depends on the kind of target.
-        let most_ends = config.target.kind.limits().map_or(1, |limits| limits.max_restarts as usize);
+        let most_ends = config.target.kind.most_ends();
         let stop_for = |reason: Stopped| {
             if let Ok(mut stopped) = stopped.lock() {
                 stopped.get_or_insert(reason);
@@ -185,6 +186,12 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// The target, its answers kept if the run is a shard.
+fn recorded(config: &RunConfig<'_>, open: OpenTarget) -> OpenTarget {
+    let Some(Sharding { recording, .. }) = &config.sharding else { return open };
+    OpenTarget { target: Box::new(RecordingTarget::new(open.target, recording.clone())), ..open }
+}
+
 /// Whether the case cost the target its process, or may have.
 fn broke(done: &Done) -> bool {
     done.verdict == Verdict::Crash || done.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol)
@@ -228,6 +235,9 @@ fn one(
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
         Planned::Frozen(frozen) => judge_frozen(config.catalog, frozen, judge, target)?,
     };
+    if worker.take_unanswered() {
+        return skipped(config, planned);
+    }
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
         id,

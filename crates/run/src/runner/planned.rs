@@ -9,6 +9,7 @@ use qkvet_gen::{CasePlan, build, case_id};
 use qkvet_spec::{CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Meaning, Suite, Target};
 
 use super::{RunConfig, RunError};
+use crate::record::Sharding;
 
 /// Where the cases of a run come from.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,22 @@ impl<'a> CaseSource<'a> {
     }
 
     /// The cases of the run's laws and formats, in order.
-    pub(super) fn planned(&self, config: &RunConfig<'a>) -> Vec<Planned<'a>> {
+    ///
+    /// # Errors
+    /// A case of a shard that cannot be made.
+    pub(super) fn planned(&self, config: &RunConfig<'a>) -> Result<Vec<Planned<'a>>, RunError> {
+        let all = self.all(config);
+        let Some(Sharding { shard, .. }) = &config.sharding else { return Ok(all) };
+        let mut own = Vec::new();
+        for planned in all {
+            if shard.holds(&planned.id(&planned.case(config)?)) {
+                own.push(planned);
+            }
+        }
+        Ok(own)
+    }
+
+    fn all(&self, config: &RunConfig<'a>) -> Vec<Planned<'a>> {
         match *self {
             Self::Suite { suite, seed } => {
                 let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);

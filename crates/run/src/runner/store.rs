@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
 use crate::python::{Arrays, Layout};
-use crate::target::TargetKind;
 
 /// A case file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +41,7 @@ pub struct Stored {
 }
 
 /// Flags of a Python target that change what it is given.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredCall {
     /// `--arrays`.
@@ -78,12 +77,7 @@ impl Store {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
             declared: names(&config.conventions),
-            call: match &config.target.kind {
-                TargetKind::Python(python) => {
-                    StoredCall { arrays: python.arrays, layout: python.layout, device: python.device.clone() }
-                }
-                _ => StoredCall::default(),
-            },
+            call: config.target.kind.stored_call(),
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
         };
         let cases = folder.join("cases");

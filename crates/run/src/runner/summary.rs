@@ -46,7 +46,7 @@ pub(super) fn summary(
         }
     }
     let records = done.into_iter().zip(cases).map(|(done, planned)| record(done, planned)).collect();
-    let warnings = config.target.kind.limits().map_or_else(Vec::new, |limits| limits.watch.warnings());
+    let warnings = config.target.kind.warnings();
     let interrupted = stopped == Some(&Stopped::Interrupted);
     let stopped = stopped.map(Stopped::to_string);
     Summary { run, counts, findings, coverage, stopped, interrupted, warnings, records }

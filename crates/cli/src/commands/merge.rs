@@ -1,0 +1,107 @@
+//! `qkvet merge PATH...`: joins shards and judges all cases on what they recorded.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use qkvet_report::Progress;
+use qkvet_run::config::TargetEntry;
+use qkvet_run::record::{Recorded, read_shards};
+use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_spec::shape::check_law;
+use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
+
+use super::launch::write_report;
+use super::setup;
+use crate::args::{MergeArgs, TargetArgs};
+use crate::exit::{Failure, code};
+
+pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let joined = read_shards(&args.paths)?;
+    let header = joined.header.clone();
+    let tool = format!("qkvet {}", env!("CARGO_PKG_VERSION"));
+    if header.tool != tool {
+        return Err(Failure::Usage(format!("tool of the shards: expected {tool}, got {}", header.tool)));
+    }
+    let live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
+    let laws = header.laws.into_iter().map(|law| {
+        let id = law.law.clone();
+        check_law(law).map_err(|error| Failure::Usage(format!("law {id} of the shards: {}", error.error.message)))
+    });
+    let laws: Vec<CheckedLaw> = laws.collect::<Result<_, _>>()?;
+    let cut_short = joined.stopped.clone();
+    let recorded = Arc::new(Recorded::new(joined, live));
+    let target = NamedTarget {
+        name: header.target,
+        kind: TargetKind::Recorded(Arc::clone(&recorded)),
+        entry: TargetEntry::default(),
+        config: None,
+    };
+    let conventions = setup::conventions(&target, &header.conventions, &catalog)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let stop = AtomicBool::new(false);
+    let config = RunConfig {
+        catalog: &catalog,
+        target: &target,
+        cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
+        laws: laws.iter().collect(),
+        dtypes: header.dtypes,
+        // A run that is stopped by what broke counts in order.
+        jobs: if recorded.has_broken() { 1 } else { cores },
+        conventions,
+        contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        fail_fast: header.fail_fast,
+        store: Some(PathBuf::from(setup::STORE)),
+        sharding: None,
+        stop: &stop,
+    };
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    let mut summary = run(&config, &mut |event| progress.event(&event))?;
+    if let Some(trouble) = recorded.trouble() {
+        return Err(Failure::Target(trouble));
+    }
+    let is_partial = mark_partial(&mut summary, &cut_short);
+    write_report(&summary, args.format)?;
+    if !is_partial && recorded.unanswered() > 0 {
+        anstream::eprintln!(
+            "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\nhint: --target asks the target itself",
+            recorded.unanswered()
+        );
+    }
+    Ok(ExitCode::from(code(&summary, args.strict)))
+}
+
+/// Says which shards ended before their cases did, if that left cases undecided.
+fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
+    let is_partial = summary.stopped.is_none()
+        && summary.counts.get(Verdict::Skipped.word()).is_some_and(|skipped| *skipped > 0)
+        && !cut_short.is_empty();
+    if is_partial {
+        let shards: Vec<String> = cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
+        summary.stopped = Some(shards.join("; "));
+        summary.interrupted = true;
+    }
+    is_partial
+}
+
+/// The target of the shards, called as they called it.
+fn live_target(args: &MergeArgs, header: &qkvet_run::record::Header, catalog: &Catalog) -> Result<TargetKind, Failure> {
+    let on = TargetArgs {
+        convention: Vec::new(),
+        contract: Vec::new(),
+        python: args.python.clone(),
+        arrays: None,
+        layout: None,
+        device: None,
+        timeout: args.timeout,
+        start_timeout: args.start_timeout,
+        config: args.config.clone(),
+    };
+    let mut target = setup::target(&header.target, &on, catalog)?;
+    setup::as_stored(&mut target, &header.call, &on);
+    Ok(target.kind)
+}

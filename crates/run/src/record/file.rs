@@ -1,0 +1,196 @@
+//! `.qkvet/shards/2-of-3.jsonl`: what was run on the first line, then one line an answer.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use qkvet_spec::{Contract, Dtype, Law, RunInfo, Suite, Summary};
+use serde::{Deserialize, Serialize};
+
+use super::response::StoredResponse;
+use super::{Shard, Sharding};
+use crate::runner::{CaseSource, RunConfig, StoredCall};
+
+/// Name and version of the format.
+const FORMAT: &str = "qkvet-shard/1";
+
+/// Shard files that cannot be written, read or joined.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    /// One file.
+    #[error("shard at {}: {message}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Files that are not the shards of one run.
+    #[error("{0}")]
+    Join(String),
+}
+
+/// What was run and how it ended: the first line of a shard file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    format: String,
+    /// Name and version of the tool.
+    pub tool: String,
+    /// Number of the shard, from 1.
+    pub shard: u32,
+    /// Number of shards.
+    pub shards: u32,
+    /// Why the run of the shard was stopped early, if it was.
+    pub stopped: Option<String>,
+    /// What did not change a verdict and should be known.
+    pub warnings: Vec<String>,
+    /// Lines that follow.
+    pub answers: usize,
+    /// Target as the user wrote it.
+    pub target: String,
+    /// What the target said of itself.
+    pub environment: Vec<String>,
+    /// How a Python target is called.
+    pub call: StoredCall,
+    /// The suite as it was resolved.
+    pub suite: Suite,
+    /// Its laws, those of the user too.
+    pub laws: Vec<Law>,
+    /// Formats.
+    pub dtypes: Vec<Dtype>,
+    /// Seed of the suite.
+    pub seed: u64,
+    /// Conventions declared, `field=value`.
+    pub conventions: Vec<String>,
+    /// Contracts by format.
+    pub contracts: BTreeMap<Dtype, Contract>,
+    /// After how many broken processes the run is stopped.
+    pub most_ends: usize,
+    /// Whether the run stops at its first finding.
+    pub fail_fast: bool,
+}
+
+impl Header {
+    fn new(config: &RunConfig<'_>, suite: &Suite, shard: Shard, summary: &Summary, answers: usize) -> Self {
+        let RunInfo { tool, target, environment, seed, conventions, .. } = summary.run.clone();
+        Self {
+            format: FORMAT.to_owned(),
+            tool,
+            shard: shard.number(),
+            shards: shard.count(),
+            stopped: summary.stopped.clone(),
+            warnings: summary.warnings.clone(),
+            answers,
+            target,
+            environment,
+            call: config.target.kind.stored_call(),
+            suite: suite.clone(),
+            laws: config.laws.iter().map(|law| law.law.clone()).collect(),
+            dtypes: config.dtypes.clone(),
+            seed,
+            conventions,
+            contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, Contract::clone(contract))).collect(),
+            most_ends: config.target.kind.most_ends(),
+            fail_fast: config.fail_fast,
+        }
+    }
+}
+
+/// One answer to one call.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    call: String,
+    response: StoredResponse,
+}
+
+/// Writes what a shard was and what its target answered; `summary` is that of its run. Folders on the way are made, and the
+/// file is there as a whole or not at all.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write_shard(
+    path: &Path,
+    config: &RunConfig<'_>,
+    sharding: &Sharding,
+    summary: &Summary,
+) -> Result<(), ShardError> {
+    let fail = |error: &dyn std::fmt::Display| ShardError::File {
+        path: path.to_owned(),
+        message: format!("expected to be written, got: {error}"),
+    };
+    let CaseSource::Suite { suite, .. } = config.cases else {
+        return Err(fail(&"cases that are frozen, not those of a suite"));
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+    }
+    let unfinished = path.with_extension("part");
+    let mut to = BufWriter::new(File::create(&unfinished).map_err(|error| fail(&error))?);
+    let mut line = |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
+    let answers = sharding.recording.answers();
+    let n_answers = answers.values().map(Vec::len).sum();
+    let header = Header::new(config, suite, sharding.shard, summary, n_answers);
+    line(serde_json::to_string(&header).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
+    for (call, responses) in answers {
+        for response in responses {
+            let answer = Answer { call: call.clone(), response };
+            line(serde_json::to_string(&answer).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
+        }
+    }
+    to.flush().map_err(|error| fail(&error))?;
+    std::fs::rename(&unfinished, path).map_err(|error| fail(&error))
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct ShardFile {
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
+    /// Answers by id of the call, in order.
+    pub(super) answers: BTreeMap<String, Vec<StoredResponse>>,
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// A file that is unreadable, of another format, or cut off.
+pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
+    let fail = |message: String| ShardError::File { path: path.to_owned(), message };
+    let file = File::open(path).map_err(|error| fail(format!("expected a readable file, got: {error}")))?;
+    let mut lines = BufReader::new(file).lines().enumerate();
+    let mut next = || match lines.next() {
+        Some((at, line)) => {
+            let line = line.map_err(|error| fail(format!("line {}: expected text, got: {error}", at + 1)))?;
+            Ok(Some((at + 1, line)))
+        }
+        None => Ok(None),
+    };
+    let (_, first) = next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
+    let format = serde_json::from_str::<serde_json::Value>(&first).ok();
+    let format = format.as_ref().and_then(|header| header.get("format")?.as_str());
+    if format != Some(FORMAT) {
+        let got = format.map_or_else(|| "something else".to_owned(), |format| format!("`{format:.40}`"));
+        return Err(fail(format!(
+            "format: expected {FORMAT}, got {got}\nhint: `qkvet check --shard` writes these files"
+        )));
+    }
+    let header: Header =
+        serde_json::from_str(&first).map_err(|error| fail(format!("line 1: expected a shard, got: {error}")))?;
+    let mut answers: BTreeMap<String, Vec<StoredResponse>> = BTreeMap::new();
+    let mut n_answers = 0;
+    while let Some((number, line)) = next()? {
+        let answer: Answer = serde_json::from_str(&line)
+            .map_err(|error| fail(format!("line {number}: expected an answer, got: {error}")))?;
+        answers.entry(answer.call).or_default().push(answer.response);
+        n_answers += 1;
+    }
+    if n_answers != header.answers {
+        return Err(fail(format!("expected {} answers, got {n_answers}: the file is cut off", header.answers)));
+    }
+    Ok(ShardFile { path: path.to_owned(), header, answers })
+}

@@ -1,0 +1,149 @@
+//! From shard files to one recorded run.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use qkvet_spec::Response;
+
+use super::file::{Header, ShardError, ShardFile, read_shard};
+
+/// Fields of a header that are a shard's own.
+const OWN_FIELDS: [&str; 5] = ["shard", "shards", "stopped", "warnings", "answers"];
+
+/// The shards of one run, together.
+#[derive(Debug)]
+pub struct Joined {
+    /// What all of them say was run.
+    pub header: Header,
+    /// Shards that were stopped early: number and reason.
+    pub stopped: Vec<(u32, String)>,
+    /// What did not change a verdict and should be known: a run says each kind once, so the first shard speaks for all.
+    pub warnings: Vec<String>,
+    /// Answers by id of the call, in order of the shards.
+    pub answers: BTreeMap<String, Vec<Response>>,
+}
+
+/// Reads files, and the `.jsonl` files of folders, and joins them; the order in which they are named does not matter.
+///
+/// # Errors
+/// A file that does not fit; a shard that is missing or there twice; shards of different runs.
+pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
+    let mut shards: Vec<ShardFile> = Vec::new();
+    for path in files(paths)? {
+        shards.push(read_shard(&path)?);
+    }
+    shards.sort_by(|x, y| (x.header.shard, &x.path).cmp(&(y.header.shard, &y.path)));
+    let Some(first) = shards.first() else {
+        return Err(ShardError::Join("shards: expected files, got none".to_owned()));
+    };
+    let header = first.header.clone();
+    for other in &shards[1..] {
+        agree(first, other)?;
+    }
+    complete(&shards, header.shards)?;
+    let stopped = shards.iter().filter_map(|shard| Some((shard.header.shard, shard.header.stopped.clone()?))).collect();
+    let warnings = shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());
+    let warnings = warnings.cloned().unwrap_or_default();
+    let mut stored = BTreeMap::new();
+    let mut place = BTreeMap::new();
+    for ShardFile { path, answers, .. } in shards {
+        for (call, responses) in answers {
+            let all: &mut Vec<_> = stored.entry(call.clone()).or_default();
+            if *all != responses {
+                all.extend(responses);
+            }
+            place.entry(call).or_insert_with(|| path.clone());
+        }
+    }
+    let mut answers = BTreeMap::new();
+    for (call, responses) in stored {
+        let fail = |message| ShardError::File {
+            path: place.get(&call).cloned().unwrap_or_default(),
+            message: format!("answer to {call}: {message}"),
+        };
+        let responses = responses.into_iter().map(|response| response.response().map_err(fail));
+        let responses = responses.collect::<Result<Vec<Response>, _>>()?;
+        answers.insert(call, responses);
+    }
+    Ok(Joined { header, stopped, warnings, answers })
+}
+
+/// Folders replaced by the shard files in them; a file that is named twice is one.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let fail = |message: String| ShardError::File { path: path.clone(), message };
+        let entries =
+            std::fs::read_dir(path).map_err(|error| fail(format!("expected a readable folder, got: {error}")))?;
+        let of_shards = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
+        let found: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(of_shards).collect();
+        if found.is_empty() {
+            return Err(fail("expected .jsonl files in this folder, got none".to_owned()));
+        }
+        files.extend(found);
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// Whether two shards say the same of the run.
+fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), ShardError> {
+    let fail = |field: &str, expected: &str, got: &str| {
+        Err(ShardError::Join(format!(
+            "{field} at {}: expected {expected} as at {}, got {got}\nhint: shards are joined only if they were made by the same command",
+            other.path.display(),
+            first.path.display()
+        )))
+    };
+    if first.header.shards != other.header.shards {
+        return fail("number of shards", &first.header.shards.to_string(), &other.header.shards.to_string());
+    }
+    let fields = |file: &ShardFile| match serde_json::to_value(&file.header) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (x, y) = (fields(first), fields(other));
+    for (field, expected) in x.iter().filter(|(field, _)| !OWN_FIELDS.contains(&field.as_str())) {
+        let got = y.get(field).unwrap_or(&serde_json::Value::Null);
+        if expected != got {
+            return fail(field, &shown(expected), &shown(got));
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of a value, fit for a message.
+fn shown(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    let head: String = text.chars().take(120).collect();
+    if head == text { head } else { format!("{head}…") }
+}
+
+/// Whether every shard is there once.
+fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
+    let path = |shard: &ShardFile| -> String { Path::display(&shard.path).to_string() };
+    if let Some(pair) = shards.windows(2).find(|pair| pair[0].header.shard == pair[1].header.shard) {
+        return Err(ShardError::Join(format!(
+            "shard {} of {count}: expected once, got {} and {}",
+            pair[0].header.shard,
+            path(&pair[0]),
+            path(&pair[1])
+        )));
+    }
+    let missing: Vec<String> = (1..=count)
+        .filter(|number| !shards.iter().any(|shard| shard.header.shard == *number))
+        .map(|number| number.to_string())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let all = missing.join(", ");
+    Err(ShardError::Join(format!("shards: expected {count}, got {}: shard {all} is missing", shards.len())))
+}

@@ -1,0 +1,17 @@
+//! Shards: a run of some of the cases that keeps what the target answered, and a run of all cases on the answers of all shards.
+//!
+//! A shard decides nothing for the others: `qkvet merge` judges every case again, on recorded answers, by the code that
+//! judges a live target. So the joined report is the report of one run.
+
+mod file;
+mod join;
+mod recorded;
+mod recording;
+mod response;
+mod shard;
+
+pub use file::{Header, ShardError, write_shard};
+pub use join::{Joined, read_shards};
+pub use recorded::{Recorded, RecordedTarget};
+pub use recording::{Recording, RecordingTarget};
+pub use shard::{Shard, Sharding};

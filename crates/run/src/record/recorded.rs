@@ -1,0 +1,144 @@
+//! A target that answers from shard files.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use qkvet_gen::call_id;
+use qkvet_spec::{Call, Response, Target};
+
+use super::Joined;
+use crate::runner::StoredCall;
+use crate::target::{OpenTarget, TargetKind};
+
+/// What the shards recorded, and the target to ask for the rest.
+#[derive(Debug)]
+pub struct Recorded {
+    /// What the target said of itself.
+    environment: Vec<String>,
+    warnings: Vec<String>,
+    most_ends: usize,
+    call: StoredCall,
+    answers: BTreeMap<String, Vec<Response>>,
+    live: Option<TargetKind>,
+    unanswered: AtomicUsize,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Recorded {
+    /// Takes the answers over. Calls that no shard asked are put to `live`, if there is one.
+    pub fn new(joined: Joined, live: Option<TargetKind>) -> Self {
+        Self {
+            environment: joined.header.environment,
+            warnings: joined.warnings,
+            most_ends: joined.header.most_ends,
+            call: joined.header.call,
+            answers: joined.answers,
+            live,
+            unanswered: AtomicUsize::new(0),
+            trouble: Mutex::new(None),
+        }
+    }
+
+    /// Calls that nobody answered so far.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// Why the live target could not be asked, if it could not.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().map_or(None, |trouble| trouble.clone())
+    }
+
+    /// Whether a call ended a process: a run counts those, in order.
+    pub fn has_broken(&self) -> bool {
+        self.answers
+            .values()
+            .flatten()
+            .any(|response| matches!(response, Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)))
+    }
+
+    pub(crate) fn most_ends(&self) -> usize {
+        self.most_ends
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// How a Python target was called.
+    pub(crate) fn call(&self) -> StoredCall {
+        self.call.clone()
+    }
+
+    /// A target that answers from it.
+    pub(crate) fn open(self: &Arc<Self>) -> OpenTarget {
+        let unanswered = Arc::new(AtomicBool::new(false));
+        let target = RecordedTarget {
+            recorded: Arc::clone(self),
+            given: BTreeMap::new(),
+            live: None,
+            unanswered: Arc::clone(&unanswered),
+        };
+        OpenTarget { target: Box::new(target), environment: self.environment.clone(), unanswered: Some(unanswered) }
+    }
+
+    /// Starts the live target, which has to be what the shards ran on.
+    fn open_live(&self) -> Option<OpenTarget> {
+        let kind = self.live.as_ref()?;
+        let opened = match kind.open() {
+            Ok(open) if open.environment == self.environment => return Some(open),
+            Ok(open) => format!(
+                "environment: expected {}, as of the shards, got {}",
+                self.environment.join("; "),
+                open.environment.join("; ")
+            ),
+            Err(error) => error.to_string(),
+        };
+        if let Ok(mut trouble) = self.trouble.lock() {
+            trouble.get_or_insert(opened);
+        }
+        None
+    }
+}
+
+/// Gives the recorded answers, those to one call in order and then from the first again.
+pub struct RecordedTarget {
+    recorded: Arc<Recorded>,
+    /// How often each call of this case was answered.
+    given: BTreeMap<String, usize>,
+    live: Option<OpenTarget>,
+    /// Set when a call is not answered.
+    unanswered: Arc<AtomicBool>,
+}
+
+impl Target for RecordedTarget {
+    fn call(&mut self, call: &Call) -> Response {
+        let id = call_id(call);
+        if let Some(responses) = self.recorded.answers.get(&id) {
+            let given = self.given.entry(id).or_insert(0);
+            let at = *given % responses.len().max(1);
+            *given += 1;
+            if let Some(response) = responses.get(at) {
+                return response.clone();
+            }
+        }
+        if self.live.is_none() && self.recorded.trouble().is_none() {
+            self.live = self.recorded.open_live();
+        }
+        if let Some(live) = &mut self.live {
+            return live.target.call(call);
+        }
+        self.recorded.unanswered.fetch_add(1, Ordering::Relaxed);
+        self.unanswered.store(true, Ordering::Relaxed);
+        Response::Unsupported("no shard asked this".to_owned())
+    }
+
+    /// Every case hears the same, whichever worker asks and in whatever order.
+    fn begin(&mut self, case: &str) {
+        self.given.clear();
+        if let Some(live) = &mut self.live {
+            live.target.begin(case);
+        }
+    }
+}

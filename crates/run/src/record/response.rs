@@ -1,0 +1,116 @@
+//! Answers as a shard file holds them: storage bits in base64.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use qkvet_engine::format;
+use qkvet_spec::{Dtype, Output, Response, Tensor, Trouble};
+use serde::{Deserialize, Serialize};
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) enum StoredResponse {
+    Output {
+        output: StoredTensor,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weights: Option<StoredTensor>,
+        inputs_unchanged: bool,
+    },
+    Unsupported(String),
+    Refused(String),
+    Error(String),
+    Malformed(String),
+    Crash(StoredTrouble),
+    Timeout(StoredTrouble),
+    Broken(StoredTrouble),
+}
+
+/// What went wrong with a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredTrouble {
+    what: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+}
+
+/// A tensor by its storage bits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredTensor {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: String,
+    /// The elements are in float64, for some are not numbers of the format that was claimed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    wide: bool,
+}
+
+impl StoredResponse {
+    pub(super) fn new(response: &Response) -> Self {
+        match response {
+            Response::Output(output) => Self::Output {
+                output: StoredTensor::new(&output.output),
+                weights: output.weights.as_ref().map(StoredTensor::new),
+                inputs_unchanged: output.inputs_unchanged,
+            },
+            Response::Unsupported(reason) => Self::Unsupported(reason.clone()),
+            Response::Refused(reason) => Self::Refused(reason.clone()),
+            Response::Error(reason) => Self::Error(reason.clone()),
+            Response::Malformed(reason) => Self::Malformed(reason.clone()),
+            Response::Crash(trouble) => Self::Crash(trouble.into()),
+            Response::Timeout(trouble) => Self::Timeout(trouble.into()),
+            Response::Broken(trouble) => Self::Broken(trouble.into()),
+        }
+    }
+
+    /// # Errors
+    /// A tensor whose data does not fit its format and shape.
+    pub(super) fn response(self) -> Result<Response, String> {
+        Ok(match self {
+            Self::Output { output, weights, inputs_unchanged } => Response::Output(Box::new(Output {
+                output: output.tensor("output")?,
+                weights: weights.map(|weights| weights.tensor("weights")).transpose()?,
+                inputs_unchanged,
+            })),
+            Self::Unsupported(reason) => Response::Unsupported(reason),
+            Self::Refused(reason) => Response::Refused(reason),
+            Self::Error(reason) => Response::Error(reason),
+            Self::Malformed(reason) => Response::Malformed(reason),
+            Self::Crash(trouble) => Response::Crash(trouble.into()),
+            Self::Timeout(trouble) => Response::Timeout(trouble.into()),
+            Self::Broken(trouble) => Response::Broken(trouble.into()),
+        })
+    }
+}
+
+impl From<&Trouble> for StoredTrouble {
+    fn from(Trouble { what, stderr }: &Trouble) -> Self {
+        Self { what: what.clone(), stderr: stderr.clone() }
+    }
+}
+
+impl From<StoredTrouble> for Trouble {
+    fn from(StoredTrouble { what, stderr }: StoredTrouble) -> Self {
+        Self { what, stderr }
+    }
+}
+
+impl StoredTensor {
+    fn new(tensor: &Tensor) -> Self {
+        let wide = !tensor.data.iter().all(|x| format::is_representable(*x, tensor.dtype));
+        let bits = format::encode(&tensor.data, if wide { Dtype::Float64 } else { tensor.dtype });
+        Self { dtype: tensor.dtype, shape: tensor.shape.clone(), data: BASE64.encode(bits), wide }
+    }
+
+    fn tensor(self, name: &str) -> Result<Tensor, String> {
+        let Self { dtype, shape, data, wide } = self;
+        let stored = if wide { Dtype::Float64 } else { dtype };
+        let bytes = BASE64.decode(data).map_err(|error| format!("{name}: expected base64, got: {error}"))?;
+        let expected = shape.iter().try_fold(stored.size(), |size, n| size.checked_mul(*n));
+        if expected != Some(bytes.len()) {
+            return Err(format!("{name}: expected the elements of {stored} {shape:?}, got {} bytes", bytes.len()));
+        }
+        Ok(Tensor { dtype, shape, data: format::decode(&bytes, stored) })
+    }
+}

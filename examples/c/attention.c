@@ -1,0 +1,77 @@
+/* Attention in C, right for every format and option that qkvet knows, and how to let qkvet check it.
+ *
+ *     cc -std=c99 -O2 -o attention attention.c -lm
+ *     qkvet check exec:./attention
+ *
+ * With the name of a fault as its argument it goes wrong on causal calls, for the tests of qkvet.
+ * SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "qkvet_harness.h"
+
+#include <signal.h>
+
+static const char *fault = "";
+
+static int has_fault(const char *name) {
+    return strcmp(fault, name) == 0;
+}
+
+/* weights[j] of one query, and 0 for all if it sees no key. */
+static void row(const qkvet_call *call, size_t b, size_t h, size_t i, double *weights) {
+    size_t group = b * call->h_k + h / (call->h_q / call->h_k), j, t;
+    double largest = -INFINITY, sum = 0;
+    for (j = 0; j < call->n_k; j++) {
+        const size_t q = ((b * call->h_q + h) * call->n_q + i) * call->d_k, k = (group * call->n_k + j) * call->d_k;
+        int hidden = call->causal && j + call->n_q > i + call->n_k;
+        double score = 0;
+        for (t = 0; t < call->d_k; t++) score += qkvet_get(&call->query, q + t) * qkvet_get(&call->key, k + t);
+        score *= call->scale;
+        if (call->bias.data != NULL) score += qkvet_get_at(&call->bias, b, h, i, j);
+        if (call->mask.data != NULL && qkvet_get_at(&call->mask, b, h, i, j) == 0) hidden = 1;
+        weights[j] = hidden ? -INFINITY : score;
+        if (weights[j] > largest) largest = weights[j];
+    }
+    for (j = 0; j < call->n_k; j++) {
+        weights[j] = weights[j] == -INFINITY ? 0 : exp(weights[j] - largest);
+        sum += weights[j];
+    }
+    for (j = 0; sum > 0 && j < call->n_k; j++) weights[j] /= sum;
+}
+
+static int attention(const qkvet_call *call, qkvet_output *out) {
+    double *weights = (double *)malloc((call->n_k + 1) * sizeof *weights);
+    size_t b, h, i, j, c;
+    if (weights == NULL) return qkvet_because(out, QKVET_ERROR, "no memory for a row of %zu weights", call->n_k);
+    if (call->causal && has_fault("segfault")) (void)raise(SIGSEGV);
+    while (call->causal && has_fault("hang")) (void)pause();
+    if (call->causal && (has_fault("printf") || has_fault("noise"))) printf("n_k = %zu\n", call->n_k);
+    for (b = 0; b < call->b; b++) {
+        for (h = 0; h < call->h_q; h++) {
+            const size_t group = b * call->h_k + h / (call->h_q / call->h_k);
+            for (i = 0; i < call->n_q; i++) {
+                const size_t at = (b * call->h_q + h) * call->n_q + i;
+                row(call, b, h, i, weights);
+                for (j = 0; out->weights.data != NULL && j < call->n_k; j++) {
+                    qkvet_set(&out->weights, at * call->n_k + j, weights[j]);
+                }
+                for (c = 0; c < call->d_v; c++) {
+                    double sum = 0;
+                    for (j = 0; j < call->n_k; j++) {
+                        sum += weights[j] * qkvet_get(&call->value, (group * call->n_k + j) * call->d_v + c);
+                    }
+                    qkvet_set(&out->output, at * call->d_v + c, sum);
+                }
+            }
+        }
+    }
+    free(weights);
+    if (call->causal && has_fault("short")) out->output.n_bytes /= 2; /* the shape stays */
+    return QKVET_OK;
+}
+
+int main(int n_arguments, char **arguments) {
+    qkvet_program program = {"example-c", "1", "cpu", "float64 float32 bfloat16 float16", NULL, NULL, attention, 0, 0};
+    if (n_arguments > 1) fault = arguments[1];
+    program.keeps_stdout = has_fault("noise");
+    program.sends_blindly = has_fault("short");
+    return qkvet_main(&program);
+}

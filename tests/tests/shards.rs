@@ -1,0 +1,212 @@
+//! Shards: joined, they give the bytes of one run.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::Path;
+
+use qkvet_tests::{Finished, python, run};
+use tempfile::TempDir;
+
+const SHARDS: [&str; 3] = ["1/3", "2/3", "3/3"];
+
+fn has_python() -> bool {
+    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+    python().is_some()
+}
+
+/// A folder with `target.py`: grouped heads by `head`, lower-right causal by `offset`, and what happens to the result.
+fn target(head: &str, offset: &str, result: &str) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let body = format!(
+        "import numpy as np, os, time
+def attention(query, key, value, scale=None, causal=False, mask=None, bias=None):
+    b, h_q, n_q, d_k = query.shape
+    h_k, n_k = key.shape[1:3]
+    scale = d_k ** -0.5 if scale is None else scale
+    heads = [{head} for h in range(h_q)]
+    wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
+    s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
+    if bias is not None: s = s + np.asarray(bias, np.float64)
+    if causal: s = np.where(np.arange(n_k) <= np.arange(n_q)[:, None] + {offset}, s, -np.inf)
+    if mask is not None: s = np.where(mask, s, -np.inf)
+    top = s.max(-1, keepdims=True)
+    w = np.exp(s - np.where(np.isfinite(top), top, 0))
+    sums = w.sum(-1, keepdims=True)
+    o = (w / np.where(sums > 0, sums, 1) @ wide[2]).astype(query.dtype)
+    {result}
+"
+    );
+    std::fs::write(folder.path().join("target.py"), body).expect("a file");
+    folder
+}
+
+const GROUP: &str = "h // (h_q // h_k)";
+const LOWER_RIGHT: &str = "n_k - n_q";
+
+fn check(folder: &Path, name: &str, args: &[&str]) -> Finished {
+    run(folder, &[&["check", name, "-q"], args].concat())
+}
+
+fn shards(folder: &Path, name: &str, args: &[&str]) {
+    for shard in SHARDS {
+        let finished = check(folder, name, &[args, &["--shard", shard]].concat());
+        assert!(matches!(finished.code, Some(0 | 1 | 4)), "{}", finished.stderr);
+    }
+}
+
+/// One run and the shards of the same give the same bytes and the same exit code, whatever their order.
+fn same_as_one_run(folder: &Path, name: &str, args: &[&str], code: i32) -> Finished {
+    shards(folder, name, args);
+    let file = |shard: &str| format!(".qkvet/shards/{}.jsonl", shard.replace('/', "-of-"));
+    let [first, second, third] = SHARDS.map(file);
+    for format in ["json", "human"] {
+        let whole = check(folder, name, &[args, &["--format", format]].concat());
+        assert_eq!(whole.code, Some(code), "{}\n{}", whole.stdout, whole.stderr);
+        for paths in [&[".qkvet/shards"][..], &[&third, &first, &second]] {
+            let joined = run(folder, &[&["merge", "-q", "--format", format], paths].concat());
+            assert_eq!(joined.stdout, whole.stdout, "{name} {args:?}\n{}", joined.stderr);
+            assert_eq!(joined.code, whole.code, "{name}");
+        }
+    }
+    check(folder, name, &[args, &["--format", "json"]].concat())
+}
+
+#[test]
+fn built_in_targets_join_to_one_run() {
+    let folder = TempDir::new().expect("a folder");
+    same_as_one_run(folder.path(), "builtin:flash", &["--suite", "smoke"], 0);
+    for (fault, args) in [
+        ("gqa-modulo", &["--dtype", "float32", "--law", "value", "--law", "grouped-heads"][..]),
+        ("causal-upper-left", &["--suite", "smoke"]),
+        ("weights-not-normalized", &["--suite", "smoke", "--seed", "7", "-x"]),
+    ] {
+        same_as_one_run(folder.path(), &format!("builtin:fault/{fault}"), args, 1);
+    }
+}
+
+#[test]
+fn laws_and_suites_of_the_user_travel_with_the_shards() {
+    let folder = TempDir::new().expect("a folder");
+    let law = "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n";
+    let suite = "suite: mine\ntitle: t\nlaws: [value]\ndtypes: [float32]\nshapes:\n  - {b: 1, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 2, d_v: 5}\nvalues: [normal]\nmasks: [random]\nbroadcast: [i j]\nstrength: 2\n";
+    std::fs::write(folder.path().join("doubled.yaml"), law).expect("a file");
+    std::fs::write(folder.path().join("mine.yaml"), suite).expect("a file");
+    let args = ["--law", "doubled.yaml", "--suite", "mine.yaml"];
+    shards(folder.path(), "builtin:fault/negative-values-lost", &args);
+    let whole =
+        check(folder.path(), "builtin:fault/negative-values-lost", &[&args[..], &["--format", "json"]].concat());
+    std::fs::remove_file(folder.path().join("doubled.yaml")).expect("the file");
+    std::fs::remove_file(folder.path().join("mine.yaml")).expect("the file");
+    let joined = run(folder.path(), &["merge", ".qkvet/shards", "--format", "json"]);
+    assert_eq!(joined.stdout, whole.stdout, "{}", joined.stderr);
+    let findings = joined.expect(1, &[]).json();
+    assert!(findings["findings"][0]["laws"]["doubled"].as_u64() > Some(0), "{findings:#}");
+}
+
+#[test]
+fn python_targets_join_to_one_run() {
+    if !has_python() {
+        return;
+    }
+    let args = ["--suite", "smoke", "--dtype", "float32,float64"];
+    let right = target(GROUP, LOWER_RIGHT, "return o");
+    same_as_one_run(right.path(), "target.py:attention", &args, 0);
+    let upper_left = target(GROUP, "0", "return o");
+    let report = same_as_one_run(upper_left.path(), "target.py:attention", &args, 1).json();
+    assert_eq!(report["findings"][0]["kind"], "convention", "{report:#}");
+    let two = target("h % h_k", LOWER_RIGHT, "return o * (1 if scale is None or not causal else 1.5)");
+    let report = same_as_one_run(two.path(), "target.py:attention", &args, 1).json();
+    assert!(report["findings"].as_array().map_or(0, Vec::len) >= 2, "{report:#}");
+    let crashes = target(GROUP, LOWER_RIGHT, "return o if n_k != 5 else os._exit(3)");
+    let report = same_as_one_run(crashes.path(), "target.py:attention", &args, 1).json();
+    assert_eq!(report["findings"][0]["verdict"], "CRASH", "{report:#}");
+}
+
+#[test]
+fn shards_that_were_stopped_by_what_broke_stop_where_one_run_does() {
+    if !has_python() {
+        return;
+    }
+    let crashes = target(GROUP, LOWER_RIGHT, "os._exit(3)");
+    let args = ["--suite", "smoke", "--dtype", "float32", "--law", "value", "--law", "convex-hull"];
+    let report = same_as_one_run(crashes.path(), "target.py:attention", &args, 1).json();
+    assert!(report["stopped"].as_str().is_some_and(|stopped| stopped.contains("crash")), "{report:#}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
+    use std::process::{Command, Stdio};
+    if !has_python() {
+        return;
+    }
+    let folder = target(GROUP, LOWER_RIGHT, "return o if causal or not os.path.exists('hang') else time.sleep(1000)");
+    let args = ["--suite", "smoke", "--dtype", "float32"];
+    shards(folder.path(), "target.py:attention", &args);
+    std::fs::write(folder.path().join("hang"), "").expect("a file");
+    let running = folder.path().join(".qkvet/running-0.json");
+    std::fs::remove_file(&running).expect("the file");
+    let mut command = qkvet_tests::qkvet(folder.path());
+    command.args(["check", "target.py:attention", "-q", "--shard", "2/3"]).args(args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    while !running.exists() {
+        std::thread::yield_now();
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert_eq!(child.wait_with_output().expect("an end").status.code(), Some(130));
+    std::fs::remove_file(folder.path().join("hang")).expect("the file");
+    run(folder.path(), &["merge", ".qkvet/shards"]).expect(130, &["stopped early: shard 2: interrupted", "SKIPPED"]);
+    let whole = check(folder.path(), "target.py:attention", &[&args[..], &["--format", "json"]].concat());
+    let completed = run(folder.path(), &["merge", ".qkvet/shards", "--target", "--format", "json"]);
+    assert_eq!(completed.stdout, whole.stdout, "{}", completed.stderr);
+    completed.expect(0, &[]);
+}
+
+#[test]
+fn shards_that_do_not_belong_together_are_errors() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path();
+    let args = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
+    shards(path, "builtin:flash", &args);
+    let shard = |flags: &[&str]| check(path, "builtin:flash", &[&args[..], flags].concat()).expect(0, &[]).code;
+    shard(&["--shard", "2/3", "--seed", "1", "--shard-file", "seed.jsonl"]);
+    shard(&["--shard", "2/3", "--strict", "--shard-file", "again.jsonl"]);
+    shard(&["--shard", "2/4", "--shard-file", "four.jsonl"]);
+    check(path, "builtin:standard", &[&args[..], &["--shard", "2/3", "--shard-file", "other.jsonl"]].concat());
+    let of = |number: usize| format!(".qkvet/shards/{number}-of-3.jsonl");
+    let (first, second, third) = (of(1), of(2), of(3));
+    let merge = |paths: &[&str], parts: &[&str]| {
+        let _ = run(path, &[&["merge"], paths].concat()).expect(2, parts);
+    };
+    merge(&[&first, &third], &["expected 3, got 2", "shard 2 is missing"]);
+    merge(&[&first], &["shard 2, 3 is missing"]);
+    merge(&[&first, &second, &third, "again.jsonl"], &["shard 2 of 3: expected once", "again.jsonl", "2-of-3.jsonl"]);
+    merge(&[&first, "seed.jsonl", &third], &["seed at seed.jsonl: expected 0", "got 1"]);
+    merge(&[&first, "four.jsonl", &third], &["number of shards at four.jsonl: expected 3", "got 4"]);
+    merge(&[&first, "other.jsonl", &third], &["target at other.jsonl", "builtin:flash", "builtin:standard"]);
+    merge(&["absent.jsonl"], &["absent.jsonl", "expected a readable file"]);
+    merge(&[], &["<PATH>"]);
+    std::fs::create_dir(path.join("empty")).expect("a folder");
+    merge(&["empty"], &["empty", "expected .jsonl files"]);
+    // The same file by name and by folder is one.
+    run(path, &["merge", ".qkvet/shards", &first]).expect(0, &["no finding in"]);
+    let text = std::fs::read_to_string(path.join(&second)).expect("a shard");
+    let spoiled = |text: &str, parts: &[&str]| {
+        std::fs::write(path.join("spoiled.jsonl"), text).expect("a file");
+        merge(&[&first, "spoiled.jsonl", &third], parts);
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    spoiled(&lines[..lines.len() - 1].join("\n"), &["spoiled.jsonl", "the file is cut off"]);
+    spoiled(&text[..text.len() - 20], &["spoiled.jsonl", &format!("line {}", lines.len())]);
+    spoiled("", &["got an empty file"]);
+    spoiled("{}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
+    spoiled(&text.replacen("qkvet-shard/1", "qkvet-shard/2", 1), &["expected qkvet-shard/1, got `qkvet-shard/2`"]);
+    spoiled(
+        &text.replacen("\"data\":\"", "\"data\":\"AAAA", 1),
+        &["spoiled.jsonl", "expected the elements of float32"],
+    );
+    for wrong in ["0/3", "4/3", "a/b", "3"] {
+        check(path, "builtin:flash", &["--shard", wrong]).expect(2, &["expected i/n with 1 <= i <= n"]);
+    }
+    check(path, "builtin:flash", &["--shard-file", "x.jsonl"]).expect(2, &["--shard"]);
+}
