@@ -23,7 +23,7 @@ pub(crate) enum Command {
         after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
-    /// Run one stored case again
+    /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
     /// List what is known
     List {
@@ -62,7 +62,7 @@ pub(crate) enum Format {
     Json,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TargetArgs {
     /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
     #[arg(long, value_name = "FIELD=VALUE")]
@@ -143,11 +143,14 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Id that `qkvet check` printed in this folder, or a file
+    /// Id that `qkvet check` printed in this folder, a file, or a token (qk1:...)
     pub(crate) case: String,
-    /// Another target than the one it failed on
+    /// Another target than the one it failed on; for a token the target, by default the only one of qkvet.yaml
     #[arg(long)]
     pub(crate) target: Option<String>,
+    /// The law of a token, where it is not built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) law: Option<String>,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
 }

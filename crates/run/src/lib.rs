@@ -3,6 +3,7 @@
 pub mod config;
 pub mod flash;
 pub mod python;
+mod repro;
 pub mod runner;
 pub mod target;
 mod wire;

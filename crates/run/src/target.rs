@@ -7,7 +7,7 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
-use crate::python::{PythonConfig, PythonRef, PythonSource, PythonTarget, StartError};
+use crate::python::{PythonConfig, PythonInfo, PythonRef, PythonSource, PythonTarget, StartError};
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -28,6 +28,14 @@ pub struct OpenTarget {
     pub target: Box<dyn Target + Send>,
     /// Libraries, versions, argument mapping: one line each.
     pub environment: Vec<String>,
+    /// What a Python target said when it was loaded.
+    pub python: Option<PythonInfo>,
+}
+
+impl OpenTarget {
+    fn builtin(target: impl Target + Send + 'static) -> Self {
+        Self { target: Box::new(target), environment: Vec::new(), python: None }
+    }
 }
 
 impl TargetKind {
@@ -38,14 +46,12 @@ impl TargetKind {
     pub fn open(&self) -> Result<OpenTarget, StartError> {
         let simulator = || Simulator::new(Meaning::standard(), Execution::standard());
         Ok(match self {
-            Self::Standard => OpenTarget { target: Box::new(simulator()), environment: Vec::new() },
-            Self::Flash => OpenTarget { target: Box::new(Flash), environment: Vec::new() },
-            Self::Fault(fault) => {
-                OpenTarget { target: Box::new(simulator().with_fault(Fault::clone(fault))), environment: Vec::new() }
-            }
+            Self::Standard => OpenTarget::builtin(simulator()),
+            Self::Flash => OpenTarget::builtin(Flash),
+            Self::Fault(fault) => OpenTarget::builtin(simulator().with_fault(Fault::clone(fault))),
             Self::Python(config) => {
                 let target = PythonTarget::start(PythonConfig::clone(config))?;
-                let info = target.info();
+                let info = target.info().clone();
                 let versions = info
                     .versions
                     .iter()
@@ -59,7 +65,7 @@ impl TargetKind {
                 let mut environment =
                     vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
                 environment.extend(info.notes.iter().cloned());
-                OpenTarget { target: Box::new(target), environment }
+                OpenTarget { target: Box::new(target), environment, python: Some(info) }
             }
         })
     }

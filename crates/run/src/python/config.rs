@@ -158,6 +158,9 @@ pub struct PythonInfo {
     pub versions: BTreeMap<String, String>,
     /// Option → the argument that takes it. An option that is not here is unsupported.
     pub arguments: BTreeMap<String, String>,
+    /// Options whose argument the function needs in every call.
+    #[serde(default)]
+    pub always: Vec<String>,
     /// Remarks for the user.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -8,6 +8,7 @@ use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict,
 
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, INTERRUPTED, Pass, case_of, law_of};
+use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
@@ -188,10 +189,9 @@ fn describe(
     let law = law_of(scene.config, plan)?;
     let case = case_of(scene.config, plan)?;
     let id = case_id(&case);
-    if let Some(store) = pass.store() {
-        store.keep(&id, &case, law, scene.conventions)?;
-    }
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
+    let Trace { token, replay, replay_anywhere, script } =
+        trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
     Ok(Some(Finding {
         kind,
         verdict: group.verdict,
@@ -202,10 +202,12 @@ fn describe(
         laws: laws(scene, &group.members),
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
-        witness: Witness { case: id.clone(), call: describe_call(&case), inputs: describe_inputs(law, &case) },
+        witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
         cause: group.cause.clone(),
         hint: group.hint.clone(),
-        replay: format!("qkvet replay {id}"),
+        replay,
+        replay_anywhere,
+        script,
     }))
 }

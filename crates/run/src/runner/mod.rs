@@ -6,6 +6,7 @@ mod groups;
 mod pass;
 mod store;
 mod summary;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ use crate::target::NamedTarget;
 use findings::Scene;
 pub use pass::INTERRUPTED;
 use pass::{Done, Pass};
-pub use store::{StoreError, Stored, StoredCall, read_case};
+pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]
@@ -97,6 +98,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let declared = applied(&standard, &config.conventions);
     let mut pass = Pass::open(config, plans.len().max(1))?;
     events(Event::Started(info(config, &plans, pass.environment())));
+    let unkept = pass.lost();
+    unkept.iter().for_each(|why| events(lost(why)));
     let mut done = pass.judge(&plans, &declared, &mut |done, verdict| {
         events(Event::Case { done, total: plans.len(), verdict });
     })?;
@@ -120,8 +123,16 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let summary =
         summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
+    if unkept.is_none() {
+        pass.lost().iter().for_each(|why| events(lost(why)));
+    }
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
+}
+
+/// Without a place to write to the verdicts are the same; only what should be left behind is lost.
+fn lost(why: &str) -> Event {
+    Event::Warning(format!("`qkvet replay` will not find the cases of this run: {why}"))
 }
 
 fn info(config: &RunConfig<'_>, plans: &[CasePlan], environment: &[String]) -> RunInfo {

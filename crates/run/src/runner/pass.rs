@@ -7,8 +7,9 @@ use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
 use qkvet_gen::{CasePlan, build, case_id};
 use qkvet_spec::{Case, CheckedLaw, Dtype, Evidence, Meaning, Verdict};
 
-use super::store::Store;
+use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
+use crate::python::PythonInfo;
 use crate::target::OpenTarget;
 
 /// Why a run that the user ended was stopped.
@@ -35,6 +36,10 @@ pub(super) struct Pass<'a> {
     config: &'a RunConfig<'a>,
     workers: Vec<OpenTarget>,
     store: Option<Store>,
+    /// Why there is no folder for cases, if there should be one.
+    unkept: Option<StoreError>,
+    /// What a Python target said of itself.
+    python: Option<PythonInfo>,
     stopped: Mutex<Option<String>>,
     environment: Vec<String>,
 }
@@ -46,8 +51,23 @@ impl<'a> Pass<'a> {
         let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
-        let store = config.store.as_ref().and_then(|folder| Store::open(folder, config).ok());
-        Ok(Self { config, workers, store, stopped: Mutex::new(None), environment })
+        let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config)) {
+            Some(Err(error)) => (None, Some(error)),
+            store => (store.and_then(Result::ok), None),
+        };
+        let python = workers.first().and_then(|worker| worker.python.clone());
+        Ok(Self { config, workers, store, unkept, python, stopped: Mutex::new(None), environment })
+    }
+
+    /// Why cases were lost, if any was.
+    pub(super) fn lost(&self) -> Option<String> {
+        let unkept = self.unkept.as_ref().map(StoreError::to_string);
+        unkept.or_else(|| self.store.as_ref().and_then(Store::lost))
+    }
+
+    /// What a Python target said of itself.
+    pub(super) fn python(&self) -> Option<&PythonInfo> {
+        self.python.as_ref()
     }
 
     pub(super) fn environment(&self) -> &[String] {
@@ -208,7 +228,7 @@ fn one(
     let id = case_id(&case);
     // On disk before the call, so that a target that takes everything down with it leaves its case behind.
     if let Some((store, number)) = store {
-        store.running(number, &case, law)?;
+        store.running(number, &case, law);
     }
     let contract = config
         .contracts
