@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
     Merge(MergeArgs),
-    /// Run one stored case again
+    /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
     /// Write cases with their certified answers, for machines where qkvet is not installed
     #[command(
@@ -72,7 +72,7 @@ pub(crate) enum Format {
     Json,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TargetArgs {
     /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
     #[arg(long, value_name = "FIELD=VALUE")]
@@ -248,11 +248,14 @@ pub(crate) struct MergeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Id that `qkvet check` printed in this folder, or a file
+    /// Id that `qkvet check` printed in this folder, a file, or a token (qk1:...)
     pub(crate) case: String,
-    /// Another target than the one it failed on
+    /// Another target than the one it failed on; for a token the target, by default the only one of qkvet.yaml
     #[arg(long)]
     pub(crate) target: Option<String>,
+    /// The law of a token, where it is not built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) law: Option<String>,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
 }

@@ -7,7 +7,7 @@ mod rows;
 use qkvet_spec::{BoolTensor, Case, CaseOptions, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::validate::{check_broadcast, check_dims, check_elements};
+use crate::validate::{check_broadcast, check_dims, check_elements, is_law};
 use crate::{GenError, case_id};
 use document::{Bindings, Document, Options};
 use layout::Layout;
@@ -63,10 +63,7 @@ pub fn from_json(text: &str) -> Result<Case, GenError> {
     let document: Document = parse(text, STORED_CASE)?;
     check_dims(&document.dims, "`dims`")?;
     let law = document.law;
-    if law.is_empty()
-        || law.len() > 64
-        || !law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
-    {
+    if !is_law(&law) {
         return Err(GenError::new("law", "`law`", "lower-case words joined by hyphens", format!("`{law:.64}`")));
     }
     let (dims, dtype) = (document.dims, document.dtype);

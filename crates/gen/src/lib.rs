@@ -19,6 +19,7 @@ mod options;
 mod plan;
 mod shrink;
 mod source;
+mod token;
 mod usage;
 mod validate;
 
@@ -29,4 +30,5 @@ pub use id::{call_id, case_id};
 pub use json::{from_json, to_json};
 pub use plan::{CasePlan, ScaleChoice, case_seed, plans};
 pub use shrink::{SHRINK_BUDGET, shrink};
+pub use token::{from_token, is_token, token};
 pub use validate::{check_case, check_suite};

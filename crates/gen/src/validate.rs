@@ -74,6 +74,18 @@ pub(crate) fn check_version(version: &str, place: &str) -> Result<(), GenError> 
     Err(GenError::new("version", place, "MAJOR.MINOR.PATCH", format!("`{version:.32}`")))
 }
 
+/// Whether a text can be the id of a law.
+pub(crate) fn is_law(law: &str) -> bool {
+    !law.is_empty() && law.len() <= 64 && law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
+}
+
+/// Whether a text can be the name of a variable.
+pub(crate) fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.len() <= 32
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+}
+
 /// Whether a call can have these extents.
 pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
     for (name, n) in qkvet_spec::shape::DIMENSIONS.iter().zip(as_array(dims)) {

@@ -8,3 +8,4 @@ mod text;
 pub use json::json;
 pub use progress::Progress;
 pub use terminal::{coverage, exit_line, finding, render};
+pub use text::ratio;

@@ -56,6 +56,13 @@ impl Progress {
                 }
             }
             Event::Notice(text) => self.note(text),
+            Event::Warning(text) => {
+                let text = format!("warning: {text}");
+                match &self.bar {
+                    Some(bar) => bar.suspend(|| line(&text)),
+                    None => line(&text),
+                }
+            }
             Event::Case { done, total, verdict } => self.case(*done, *total, *verdict),
             Event::Finished(_) => {
                 if let Some(bar) = &self.bar {

@@ -14,6 +14,8 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Findings beyond this are only counted.
 const MOST_FINDINGS: usize = 10;
+/// Lines of one finding.
+const MOST_LINES: usize = 12;
 /// Longest value of a line; witnesses and messages beyond it are cut.
 const WIDTH: usize = 108;
 
@@ -83,7 +85,15 @@ pub fn finding(finding: &Finding) -> String {
             wrapped(&mut out, label, text);
         }
     }
-    row(&mut out, "replay", &finding.replay);
+    command(&mut out, "replay", &finding.replay);
+    row(&mut out, "script", finding.script.as_deref().unwrap_or_default());
+    if let Some(anywhere) = &finding.replay_anywhere
+        && *anywhere != finding.replay
+        && anywhere.chars().count() <= 2 * WIDTH
+        && out.lines().count() < MOST_LINES
+    {
+        command(&mut out, "or", anywhere);
+    }
     out
 }
 
@@ -181,6 +191,11 @@ fn row(out: &mut String, label: &str, value: &str) {
     }
     let shown: Vec<String> = value.lines().map(|text| cut(text, WIDTH)).collect();
     line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
+}
+
+/// A row to be copied: neither cut nor broken into lines.
+fn command(out: &mut String, label: &str, text: &str) {
+    line(out, &format!("  {label:9} {text}"));
 }
 
 /// A row that is broken into lines rather than cut.

@@ -20,7 +20,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 }
 
 /// A ratio with two significant digits, never rounded down to what it is not.
-pub(crate) fn ratio(x: f64) -> String {
+pub fn ratio(x: f64) -> String {
     if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }
 }
 

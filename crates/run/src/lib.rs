@@ -6,6 +6,7 @@ pub mod frozen;
 pub mod process;
 pub mod python;
 pub mod record;
+mod repro;
 pub mod runner;
 pub mod target;
 mod wire;

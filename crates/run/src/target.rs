@@ -14,6 +14,7 @@ use crate::frozen::OutputFolder;
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
+use crate::repro::CalledPython;
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
@@ -46,11 +47,13 @@ pub struct OpenTarget {
     pub environment: Vec<String>,
     /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
     pub unanswered: Option<Arc<AtomicBool>>,
+    /// How a script calls a Python target.
+    pub called: Option<CalledPython>,
 }
 
 impl OpenTarget {
     fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
-        Self { target: Box::new(target), environment, unanswered: None }
+        Self { target: Box::new(target), environment, unanswered: None, called: None }
     }
 
     /// Whether a call since the last time had no answer.
@@ -74,8 +77,9 @@ impl TargetKind {
             Self::Recorded(recorded) => recorded.open(),
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;
-                let environment = target.info().describe();
-                OpenTarget::live(target, environment)
+                let info = target.info().clone();
+                let environment = info.describe();
+                OpenTarget { called: Some(CalledPython::new(config, info)), ..OpenTarget::live(target, environment) }
             }
             Self::Exec(config) => {
                 let target = config.start()?;

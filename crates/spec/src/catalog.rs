@@ -23,6 +23,8 @@ pub struct Catalog {
     pub contracts: IndexMap<String, Contract>,
     /// Suites.
     pub suites: IndexMap<String, Suite>,
+    /// Files of the laws that the user added, by id.
+    pub law_files: IndexMap<String, String>,
 }
 
 impl Catalog {
@@ -44,6 +46,7 @@ impl Catalog {
                 read(path, source, |contract: &Contract| &contract.contract)
             })?,
             suites: folder("suites", |path, source| read(path, source, |suite: &Suite| &suite.suite))?,
+            law_files: IndexMap::new(),
         };
         catalog.check_references()?;
         Ok(catalog)
@@ -91,6 +94,7 @@ impl Catalog {
         }
         self.check_catches(&law)?;
         self.laws.insert(id.clone(), law);
+        self.law_files.insert(id.clone(), path.to_owned());
         Ok(id)
     }
 

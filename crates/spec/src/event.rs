@@ -15,6 +15,8 @@ pub enum Event {
     Started(RunInfo),
     /// Something a person should know while waiting.
     Notice(String),
+    /// Something a person must know when it is over, too; the verdicts do not depend on it.
+    Warning(String),
     /// One more case is decided.
     Case {
         /// Cases decided so far.
@@ -94,6 +96,12 @@ pub struct Finding {
     pub hint: Option<String>,
     /// The command that shows it again.
     pub replay: String,
+    /// The command that shows it again without a stored case, if the case has a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_anywhere: Option<String>,
+    /// The script that shows it again without qkvet, for a target that is not built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
 }
 
 /// One decided case.

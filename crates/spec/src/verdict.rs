@@ -144,4 +144,7 @@ pub struct Witness {
     pub call: String,
     /// Inputs small enough to print, one a line: `Q = [[1]]`.
     pub inputs: Vec<String>,
+    /// The whole case in one line, if it is small enough: `qk1:value;float32;Q=1x1x1x1:0;…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }

@@ -20,9 +20,10 @@ use crate::args::{MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::embedded()?;
+    let mut catalog = Catalog::embedded()?;
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
+    catalog.law_files.extend(header.law_files);
     let tool = format!("qkvet {}", env!("CARGO_PKG_VERSION"));
     if header.tool != tool {
         return Err(Failure::Usage(format!("tool of the shards: expected {tool}, got {}", header.tool)));

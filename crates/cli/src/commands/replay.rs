@@ -1,34 +1,39 @@
-//! `qkvet replay CASE`: one stored case again.
+//! `qkvet replay CASE`: one case again, from where it was stored or from a token.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_diagnose::{applied, describe_call, describe_inputs};
-use qkvet_engine::law::{Judge, evaluate};
-use qkvet_run::runner::read_case;
+use qkvet_engine::law::{Judge, Outcome, evaluate};
+use qkvet_gen::{check_case, from_token, is_token};
+use qkvet_report::ratio;
+use qkvet_run::runner::{StoredFinding, read_case};
+use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{Catalog, Meaning};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
 
 use super::setup;
-use crate::args::ReplayArgs;
+use crate::args::{ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 
+/// A case and what it is judged by.
+struct Again {
+    case: Case,
+    law: CheckedLaw,
+    target: NamedTarget,
+    /// Conventions in force, `field=value`.
+    conventions: Vec<String>,
+    contracts: Vec<String>,
+    /// What it showed, if it is judged as it was then.
+    was: Option<StoredFinding>,
+}
+
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::embedded()?;
-    let stored = read_case(Path::new(setup::STORE), &args.case)?;
-    let case = stored.case().map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
-    let law = check_law(stored.law.clone())
-        .map_err(|error| Failure::Usage(format!("law at {}: {}", args.case, error.error.message)))?;
-    let law = &law;
-    qkvet_gen::check_case(law, &case).map_err(|error| Failure::Usage(format!("case at {}: {error}", args.case)))?;
-    let mut target = setup::target(args.target.as_deref().unwrap_or(&stored.target), &args.on, &catalog)?;
-    if args.target.is_none() {
-        setup::as_stored(&mut target, &stored.call, &args.on);
-    }
-    let declared = [stored.conventions.as_slice(), &args.on.convention].concat();
-    let conventions = setup::conventions(&target, &declared, &catalog)?;
-    let wanted = [std::slice::from_ref(&stored.contract), &args.on.contract].concat();
-    let contracts = setup::contracts(&target, &wanted, &[case.dtype], &catalog)?;
+    let mut catalog = Catalog::embedded()?;
+    let again = if is_token(&args.case) { by_token(args, &mut catalog)? } else { by_file(args, &catalog)? };
+    let Again { case, law, target, .. } = &again;
+    let conventions = setup::conventions(target, &again.conventions, &catalog)?;
+    let contracts = setup::contracts(target, &again.contracts, &[case.dtype], &catalog)?;
     let contract = contracts
         .get(&case.dtype)
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
@@ -36,21 +41,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let mut open = target.kind.open()?;
     open.target.begin(&qkvet_gen::case_id(&case));
     let outcome =
-        evaluate(law, &case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
-    anstream::println!("{}  {}: {}", outcome.verdict, law.law.law, law.law.title);
-    anstream::println!("  call      {}", describe_call(&case));
-    for line in describe_inputs(law, &case) {
-        anstream::println!("            {line}");
-    }
-    if let Some(evidence) = &outcome.evidence {
-        anstream::println!("  at        {}", evidence.place);
-        anstream::println!("  expected  {}", evidence.expected);
-        anstream::println!("  got       {}", evidence.got);
-        if let Some(stderr) = &evidence.stderr {
-            anstream::println!("  stderr    {stderr}");
-        }
-    }
-    anstream::println!("  contract  {}", contract.contract);
+        evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
+    show(&again, contract, &outcome);
     let verdict = outcome.verdict;
     Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
         TARGET
@@ -61,4 +53,93 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     } else {
         NOTHING
     }))
+}
+
+/// A case that was stored, on the target that it was stored for unless another is named.
+fn by_file(args: &ReplayArgs, catalog: &Catalog) -> Result<Again, Failure> {
+    let usage = |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
+    if let Some(file) = &args.law {
+        return Err(Failure::Usage(format!("--law {file}: expected with a token only; a stored case holds its law")));
+    }
+    let stored = read_case(Path::new(setup::STORE), &args.case)?;
+    let case = stored.case().map_err(|error| usage("case", error))?;
+    let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
+    check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
+    let config = args.on.config.clone().or_else(|| stored.config.clone().filter(|path| path.is_file()));
+    let target = match &args.target {
+        Some(name) => setup::target(name, &args.on, catalog)?,
+        None => {
+            let on = TargetArgs { config, ..args.on.clone() };
+            let mut target = setup::target(&stored.target, &on, catalog)?;
+            setup::as_stored(&mut target, &stored.call, &args.on);
+            target
+        }
+    };
+    let as_then = args.target.is_none() && args.on.convention.is_empty() && args.on.contract.is_empty();
+    Ok(Again {
+        case,
+        law,
+        target,
+        conventions: [stored.conventions.as_slice(), &args.on.convention].concat(),
+        contracts: [std::slice::from_ref(&stored.contract), &args.on.contract].concat(),
+        was: stored.finding.filter(|_| as_then),
+    })
+}
+
+/// A case that the token holds, by a law of the catalog or a file, on the target that is named.
+fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> {
+    let case = from_token(&args.case).map_err(|error| Failure::Usage(error.to_string()))?;
+    if let Some(file) = &args.law {
+        let source = setup::yaml_file(file)?
+            .ok_or_else(|| Failure::Usage(format!("--law {file}: expected a YAML file, ending in .yaml or .yml")))?;
+        let id = catalog.add_law(file, &source)?;
+        if id != case.law {
+            return Err(Failure::Usage(format!(
+                "--law {file}: expected the law `{}` of the token, got `{id}`",
+                case.law
+            )));
+        }
+    }
+    let law = Catalog::find("law", &catalog.laws, &case.law)
+        .map_err(|error| Failure::Usage(format!("{error}\nhint: --law FILE gives a law that is not built in")))?
+        .clone();
+    check_case(&law, &case).map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
+    let target = match &args.target {
+        Some(name) => setup::target(name, &args.on, catalog)?,
+        None => setup::target(&setup::only_target(args.on.config.as_deref())?, &args.on, catalog)?,
+    };
+    let (conventions, contracts) = (args.on.convention.clone(), args.on.contract.clone());
+    Ok(Again { case, law, target, conventions, contracts, was: None })
+}
+
+fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
+    let law = &again.law;
+    let fixed = again.was.as_ref().filter(|_| outcome.verdict == Verdict::Pass);
+    let word = if fixed.is_some() { "FIXED" } else { outcome.verdict.word() };
+    anstream::println!("{word}  {}: {}", law.law.law, law.law.title);
+    if let Some(was) = fixed {
+        anstream::println!("  was       {}  {}", was.verdict, was.title);
+    }
+    anstream::println!("  call      {}", describe_call(&again.case));
+    for line in describe_inputs(law, &again.case) {
+        anstream::println!("            {line}");
+    }
+    if let Some(evidence) = &outcome.evidence {
+        anstream::println!("  at        {}", evidence.place);
+        anstream::println!("  expected  {}", evidence.expected);
+        anstream::println!("  got       {}", evidence.got);
+    }
+    if let Some(margin) = margin(outcome) {
+        anstream::println!("  margin    {margin}");
+    }
+    anstream::println!("  contract  {}", contract.contract);
+}
+
+/// How near the bound the target came, or how far beyond.
+fn margin(outcome: &Outcome) -> Option<String> {
+    match outcome.verdict {
+        Verdict::Pass | Verdict::Suspect => Some(format!("worst error {} of its bound", ratio(outcome.margin))),
+        Verdict::Fail => Some(format!("{} times the bound", ratio(outcome.evidence.as_ref()?.ratio?))),
+        _ => None,
+    }
 }

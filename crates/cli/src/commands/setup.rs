@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use qkvet_run::config::Config;
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, resolve};
@@ -48,6 +49,23 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
         }
     }
     Ok(target)
+}
+
+/// The name of the only target that `qkvet.yaml` declares, for a command that names none.
+pub(super) fn only_target(config: Option<&Path>) -> Result<String, Failure> {
+    let usage = |got: &str| {
+        let hint = "hint: --target path/file.py:function, or a name in qkvet.yaml";
+        Failure::Usage(format!("--target: expected one, for a token names none, got {got}\n{hint}"))
+    };
+    let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let path = config.map(Path::to_owned).or_else(|| Config::find(&folder));
+    let path = path.ok_or_else(|| usage("nothing, and there is no qkvet.yaml here"))?;
+    let names: Vec<String> = Config::read(&path)?.targets.into_keys().collect();
+    match names.as_slice() {
+        [name] => Ok(name.clone()),
+        [] => Err(usage(&format!("nothing, and {} names no target", path.display()))),
+        _ => Err(usage(&format!("nothing, and {} names {}", path.display(), names.join(", ")))),
+    }
 }
 
 /// Lays what the stored case was called with under the flags.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::rows::{FloatRows, MaskRows, check_rows};
 use crate::GenError;
-use crate::validate::check_elements;
+use crate::validate::{check_elements, is_variable};
 
 /// A stored case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -135,9 +135,7 @@ impl<'de> Visitor<'de> for BindingsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Bindings, A::Error> {
         let mut bindings = IndexMap::new();
         while let Some(name) = map.next_key::<String>()? {
-            let mut chars = name.chars();
-            let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
-            if !letter || name.len() > 32 || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            if !is_variable(&name) {
                 return Err(A::Error::custom(format!("variable `{name:.32}`: expected a short word")));
             }
             if bindings.contains_key(&name) {

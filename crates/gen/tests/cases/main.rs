@@ -9,6 +9,7 @@ mod masks;
 mod shrinking;
 mod stored;
 mod suites;
+mod tokens;
 mod values;
 
 use qkvet_gen::{CasePlan, GenError, ScaleChoice, build, plans};

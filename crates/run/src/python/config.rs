@@ -140,7 +140,7 @@ impl PythonConfig {
 }
 
 /// What a target told when it was loaded.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PythonInfo {
     /// Library of the arrays.
     pub arrays: Arrays,
@@ -148,6 +148,9 @@ pub struct PythonInfo {
     pub versions: BTreeMap<String, String>,
     /// Option → the argument that takes it. An option that is not here is unsupported.
     pub arguments: BTreeMap<String, String>,
+    /// Options whose argument the function needs in every call.
+    #[serde(default)]
+    pub always: Vec<String>,
     /// Remarks for the user.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use qkvet_spec::{Contract, Dtype, Law, RunInfo, Suite, Summary};
 use serde::{Deserialize, Serialize};
 
+use super::Sharding;
 use super::response::StoredResponse;
-use super::{Shard, Sharding};
+use crate::repro::CalledPython;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
 
 /// Name and version of the format.
@@ -56,10 +57,14 @@ pub struct Header {
     pub environment: Vec<String>,
     /// How a Python target is called.
     pub call: StoredCall,
+    /// How a script calls a Python target.
+    pub called: Option<CalledPython>,
     /// The suite as it was resolved.
     pub suite: Suite,
     /// Its laws, those of the user too.
     pub laws: Vec<Law>,
+    /// Files of the user's laws, by id.
+    pub law_files: BTreeMap<String, String>,
     /// Formats.
     pub dtypes: Vec<Dtype>,
     /// Seed of the suite.
@@ -75,21 +80,23 @@ pub struct Header {
 }
 
 impl Header {
-    fn new(config: &RunConfig<'_>, suite: &Suite, shard: Shard, summary: &Summary, answers: usize) -> Self {
+    fn new(config: &RunConfig<'_>, suite: &Suite, sharding: &Sharding, summary: &Summary, answers: usize) -> Self {
         let RunInfo { tool, target, environment, seed, conventions, .. } = summary.run.clone();
         Self {
             format: FORMAT.to_owned(),
             tool,
-            shard: shard.number(),
-            shards: shard.count(),
+            shard: sharding.shard.number(),
+            shards: sharding.shard.count(),
             stopped: summary.stopped.clone(),
             warnings: summary.warnings.clone(),
             answers,
             target,
             environment,
             call: config.target.kind.stored_call(),
+            called: sharding.recording.called(),
             suite: suite.clone(),
             laws: config.laws.iter().map(|law| law.law.clone()).collect(),
+            law_files: config.catalog.law_files.clone().into_iter().collect(),
             dtypes: config.dtypes.clone(),
             seed,
             conventions,
@@ -134,7 +141,7 @@ pub fn write_shard(
     let mut line = |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
     let answers = sharding.recording.answers();
     let n_answers = answers.values().map(Vec::len).sum();
-    let header = Header::new(config, suite, sharding.shard, summary, n_answers);
+    let header = Header::new(config, suite, sharding, summary, n_answers);
     line(serde_json::to_string(&header).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
     for (call, responses) in answers {
         for response in responses {

@@ -8,6 +8,7 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::Joined;
+use crate::repro::CalledPython;
 use crate::runner::StoredCall;
 use crate::target::{OpenTarget, TargetKind};
 
@@ -19,6 +20,7 @@ pub struct Recorded {
     warnings: Vec<String>,
     most_ends: usize,
     call: StoredCall,
+    called: Option<CalledPython>,
     answers: BTreeMap<String, Vec<Response>>,
     live: Option<TargetKind>,
     unanswered: AtomicUsize,
@@ -33,6 +35,7 @@ impl Recorded {
             warnings: joined.warnings,
             most_ends: joined.header.most_ends,
             call: joined.header.call,
+            called: joined.header.called,
             answers: joined.answers,
             live,
             unanswered: AtomicUsize::new(0),
@@ -80,7 +83,12 @@ impl Recorded {
             live: None,
             unanswered: Arc::clone(&unanswered),
         };
-        OpenTarget { target: Box::new(target), environment: self.environment.clone(), unanswered: Some(unanswered) }
+        OpenTarget {
+            target: Box::new(target),
+            environment: self.environment.clone(),
+            unanswered: Some(unanswered),
+            called: self.called.clone(),
+        }
     }
 
     /// Starts the live target, which has to be what the shards ran on.

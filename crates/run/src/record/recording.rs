@@ -8,18 +8,32 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::response::StoredResponse;
+use crate::repro::CalledPython;
 
 /// Answers by the id of the call, those to one call in the order in which they came; shared by all workers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     answers: Arc<Mutex<BTreeMap<String, Vec<StoredResponse>>>>,
+    called: Arc<Mutex<Option<CalledPython>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Recording {
     /// Nothing so far, and nothing once `stop` is set: the call that it cuts off has no answer.
     pub fn until(stop: Arc<AtomicBool>) -> Self {
-        Self { answers: Arc::default(), stop }
+        Self { answers: Arc::default(), called: Arc::default(), stop }
+    }
+
+    /// Keeps how a script calls the target.
+    pub(crate) fn set_called(&self, of_target: Option<&CalledPython>) {
+        if let Ok(mut called) = self.called.lock() {
+            *called = of_target.cloned();
+        }
+    }
+
+    /// How a script calls the target.
+    pub(super) fn called(&self) -> Option<CalledPython> {
+        self.called.lock().map_or(None, |called| called.clone())
     }
 
     fn add(&self, call: &Call, response: &Response) {

@@ -9,8 +9,8 @@ use qkvet_spec::{Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass, Stopped};
 use super::planned::Planned;
+use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
-use crate::target::TargetKind;
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
@@ -186,10 +186,9 @@ fn describe(
     let law = planned.checked_law(scene.config)?;
     let case = planned.case(scene.config)?;
     let id = planned.id(&case);
-    if let Some(store) = pass.store() {
-        store.keep(&id, &case, law, scene.conventions)?;
-    }
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
+    let Trace { token, replay, replay_anywhere, script } =
+        trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
     Ok(Some(Finding {
         kind,
         verdict: group.verdict,
@@ -205,13 +204,12 @@ fn describe(
         laws: laws(scene, &group.members),
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
-        witness: Witness { case: id.clone(), call: describe_call(&case), inputs: describe_inputs(law, &case) },
+        witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
         cause: group.cause.clone(),
         hint: group.hint.clone(),
-        replay: match scene.config.target.kind {
-            TargetKind::Outputs(_) => format!("case {id} of the folder of cases"),
-            _ => format!("qkvet replay {id}"),
-        },
+        replay,
+        replay_anywhere,
+        script,
     }))
 }

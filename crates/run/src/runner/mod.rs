@@ -7,6 +7,7 @@ mod pass;
 mod planned;
 mod store;
 mod summary;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use findings::Scene;
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
-pub use store::{StoreError, Stored, StoredCall, read_case};
+pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]
@@ -99,6 +100,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let declared = applied(&standard, &config.conventions);
     let mut pass = Pass::open(config, cases.len().max(1))?;
     events(Event::Started(info(config, &cases, pass.environment())));
+    let unkept = pass.lost();
+    unkept.iter().for_each(|why| events(lost(why)));
     let mut done = pass.judge(&cases, &declared, &mut |done, verdict| {
         events(Event::Case { done, total: cases.len(), verdict });
     })?;
@@ -122,8 +125,16 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, pass.environment());
     let summary = summary::summary(config, run, &cases, done, findings, pass.stopped().as_ref());
+    if unkept.is_none() {
+        pass.lost().iter().for_each(|why| events(lost(why)));
+    }
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
+}
+
+/// Without a place to write to the verdicts are the same; only what should be left behind is lost.
+fn lost(why: &str) -> Event {
+    Event::Warning(format!("`qkvet replay` will not find the cases of this run: {why}"))
 }
 
 fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -> RunInfo {

@@ -8,9 +8,10 @@ use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
 use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 
 use super::planned::{Planned, judge_frozen};
-use super::store::Store;
+use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
 use crate::record::{RecordingTarget, Sharding};
+use crate::repro::CalledPython;
 use crate::target::OpenTarget;
 
 /// After this many time-outs the rest is skipped: the user's time is worth more than their number.
@@ -51,6 +52,10 @@ pub(super) struct Pass<'a> {
     config: &'a RunConfig<'a>,
     workers: Vec<OpenTarget>,
     store: Option<Store>,
+    /// Why there is no folder for cases, if there should be one.
+    unkept: Option<StoreError>,
+    /// How a script calls a Python target.
+    called: Option<CalledPython>,
     stopped: Mutex<Option<Stopped>>,
     environment: Vec<String>,
 }
@@ -63,8 +68,23 @@ impl<'a> Pass<'a> {
         let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
-        let store = config.store.as_ref().and_then(|folder| Store::open(folder, config).ok());
-        Ok(Self { config, workers, store, stopped: Mutex::new(None), environment })
+        let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config)) {
+            Some(Err(error)) => (None, Some(error)),
+            store => (store.and_then(Result::ok), None),
+        };
+        let called = workers.first().and_then(|worker| worker.called.clone());
+        Ok(Self { config, workers, store, unkept, called, stopped: Mutex::new(None), environment })
+    }
+
+    /// Why cases were lost, if any was.
+    pub(super) fn lost(&self) -> Option<String> {
+        let unkept = self.unkept.as_ref().map(StoreError::to_string);
+        unkept.or_else(|| self.store.as_ref().and_then(Store::lost))
+    }
+
+    /// How a script calls a Python target.
+    pub(super) fn called(&self) -> Option<&CalledPython> {
+        self.called.as_ref()
     }
 
     pub(super) fn environment(&self) -> &[String] {
@@ -189,6 +209,7 @@ impl<'a> Pass<'a> {
 /// The target, its answers kept if the run is a shard.
 fn recorded(config: &RunConfig<'_>, open: OpenTarget) -> OpenTarget {
     let Some(Sharding { recording, .. }) = &config.sharding else { return open };
+    recording.set_called(open.called.as_ref());
     OpenTarget { target: Box::new(RecordingTarget::new(open.target, recording.clone())), ..open }
 }
 
@@ -222,7 +243,7 @@ fn one(
     let id = planned.id(&case);
     // On disk before the call, so that a target that takes everything down with it leaves its case behind.
     if let Some((store, number)) = store {
-        store.running(number, &case, law)?;
+        store.running(number, &case, law);
     }
     let contract = config
         .contracts

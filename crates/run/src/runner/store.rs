@@ -3,9 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use qkvet_gen::{from_json, to_json};
-use qkvet_spec::{Case, CheckedLaw, Convention, Law};
+use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -27,6 +28,12 @@ pub struct StoreError {
 pub struct Stored {
     /// Target as the user wrote it.
     pub target: String,
+    /// The `qkvet.yaml` that declares it, relative to the folder of the run where it lies below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<PathBuf>,
+    /// The finding that the case shows; absent for a case that was only running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<StoredFinding>,
     /// Conventions, `field=value`.
     pub conventions: Vec<String>,
     /// Contract id.
@@ -38,6 +45,16 @@ pub struct Stored {
     pub law: Law,
     /// The case, as the generator writes it.
     pub case: Box<serde_json::value::RawValue>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredFinding {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its title.
+    pub title: String,
 }
 
 /// Flags of a Python target that change what it is given.
@@ -66,9 +83,12 @@ impl Stored {
 pub(super) struct Store {
     folder: PathBuf,
     target: String,
+    config: Option<PathBuf>,
     declared: Vec<String>,
     call: StoredCall,
     contracts: Vec<(qkvet_spec::Dtype, String)>,
+    /// The first case that could not be written.
+    lost: Mutex<Option<StoreError>>,
 }
 
 impl Store {
@@ -76,9 +96,11 @@ impl Store {
         let store = Self {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
+            config: config.target.config.as_deref().map(below_current),
             declared: names(&config.conventions),
             call: config.target.kind.stored_call(),
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
+            lost: Mutex::new(None),
         };
         let cases = folder.join("cases");
         std::fs::create_dir_all(&cases).map_err(|error| StoreError {
@@ -89,29 +111,65 @@ impl Store {
         Ok(store)
     }
 
-    /// Remembers the case that worker `number` is about to run.
-    pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) -> Result<(), StoreError> {
-        self.write(&self.folder.join(format!("running-{number}.json")), case, law, &self.declared)
+    /// The folder that it lies in, absolute.
+    pub(super) fn root(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.folder).ok()?.parent().map(Path::to_owned)
     }
 
-    /// Keeps a case for `qkvet replay`, with the conventions it was judged under.
+    /// Why cases were lost, if any was.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.lost.lock().ok().and_then(|lost| lost.as_ref().map(StoreError::to_string))
+    }
+
+    /// Whether it was written; the first failure is remembered. No verdict depends on it.
+    fn noted(&self, result: Result<(), StoreError>) -> bool {
+        let Err(error) = result else { return true };
+        if let Ok(mut lost) = self.lost.lock() {
+            lost.get_or_insert(error);
+        }
+        false
+    }
+
+    /// Remembers the case that worker `number` is about to run.
+    pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
+        self.noted(self.write(&self.folder.join(format!("running-{number}.json")), case, law, &self.declared, None));
+    }
+
+    /// Keeps the case of a finding for `qkvet replay`, with the conventions it was judged under. Whether it is there.
     pub(super) fn keep(
         &self,
         id: &str,
         case: &Case,
         law: &CheckedLaw,
         conventions: &[&Convention],
-    ) -> Result<(), StoreError> {
-        self.write(&self.folder.join("cases").join(format!("{id}.json")), case, law, &names(conventions))
+        finding: StoredFinding,
+    ) -> bool {
+        let path = self.folder.join("cases").join(format!("{id}.json"));
+        self.noted(self.write(&path, case, law, &names(conventions), Some(finding)))
     }
 
-    fn write(&self, path: &Path, case: &Case, law: &CheckedLaw, conventions: &[String]) -> Result<(), StoreError> {
+    /// Keeps the script that shows a finding without qkvet, and gives its path.
+    pub(super) fn keep_script(&self, id: &str, text: &str) -> Option<String> {
+        let path = self.folder.join("cases").join(format!("{id}.py"));
+        self.noted(write(&path, text)).then(|| path.display().to_string())
+    }
+
+    fn write(
+        &self,
+        path: &Path,
+        case: &Case,
+        law: &CheckedLaw,
+        conventions: &[String],
+        finding: Option<StoredFinding>,
+    ) -> Result<(), StoreError> {
         let contract =
             self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
         let fail = |error: serde_json::Error| StoreError { path: path.to_owned(), message: error.to_string() };
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
         let stored = Stored {
             target: self.target.clone(),
+            config: self.config.clone(),
+            finding,
             conventions: conventions.to_vec(),
             contract,
             call: self.call.clone(),
@@ -121,6 +179,12 @@ impl Store {
         let text = serde_json::to_string(&stored).map_err(fail)?;
         write(path, &text)
     }
+}
+
+/// The path from the current folder, where it lies below it.
+fn below_current(path: &Path) -> PathBuf {
+    let current = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&current).unwrap_or(path).to_owned()
 }
 
 /// `field=value` of each.

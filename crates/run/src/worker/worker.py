@@ -26,6 +26,7 @@ class Target:
             "arrays": self.library.name,
             "versions": versions,
             "arguments": self.arguments,
+            "always": self.always,
             "notes": [self.note] if self.note else [],
         }
         supports = {"payloads": ["inline", "file"]}

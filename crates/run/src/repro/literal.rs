@@ -1,0 +1,113 @@
+//! Literals of Python that give back every bit.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use qkvet_engine::format::encode;
+use qkvet_spec::{BoolTensor, Tensor};
+
+/// How arrays are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Lists of decimals, for people.
+    Decimals,
+    /// Base64 of little-endian bits.
+    Packed,
+}
+
+/// A text. Python reads the escapes of JSON as JSON does.
+pub(super) fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A number: the shortest decimal that reads back to it, `nan`, `inf`.
+pub(super) fn float(x: f64) -> String {
+    if x == 0.0 {
+        // Without a point it would be the whole number, which has no sign.
+        return if x.is_sign_negative() { "-0.0" } else { "0" }.to_owned();
+    }
+    if !x.is_finite() {
+        return if x.is_nan() {
+            "nan"
+        } else if x > 0.0 {
+            "inf"
+        } else {
+            "-inf"
+        }
+        .to_owned();
+    }
+    let (plain, scientific) = (format!("{x}"), format!("{x:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
+}
+
+/// Numbers, which the script reads by `numbers`.
+pub(super) fn floats(data: impl Iterator<Item = f64>, style: Style) -> String {
+    match style {
+        Style::Decimals => format!("[{}]", data.map(float).collect::<Vec<_>>().join(", ")),
+        Style::Packed => packed(&data.flat_map(f64::to_le_bytes).collect::<Vec<u8>>()),
+    }
+}
+
+/// `(2, 3)`; one extent has a comma, as Python wants it.
+pub(super) fn shape(extents: &[usize]) -> String {
+    let joined = extents.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    if extents.len() == 1 { format!("({joined},)") } else { format!("({joined})") }
+}
+
+/// The arguments of `make`: format, shape, numbers or storage bits.
+pub(super) fn tensor(tensor: &Tensor, style: Style) -> String {
+    let data = match style {
+        Style::Decimals => floats(tensor.data.iter().copied(), style),
+        Style::Packed => packed(&encode(&tensor.data, tensor.dtype)),
+    };
+    array(tensor.dtype.name(), &tensor.shape, &data)
+}
+
+/// The same of a mask.
+pub(super) fn mask(mask: &BoolTensor, style: Style) -> String {
+    let bytes: Vec<u8> = mask.data.iter().map(|x| u8::from(*x)).collect();
+    let data = match style {
+        Style::Decimals => floats(bytes.iter().map(|x| f64::from(*x)), style),
+        Style::Packed => packed(&bytes),
+    };
+    array("bool", &mask.shape, &data)
+}
+
+fn array(dtype: &str, extents: &[usize], data: &str) -> String {
+    format!("(\"{dtype}\", {}, {data})", shape(extents))
+}
+
+fn packed(bytes: &[u8]) -> String {
+    format!("\"{}\"", BASE64.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::Dtype;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_shortest_and_keep_the_sign_of_zero() {
+        let all = [0.0, -0.0, 1.0, 0.5, -1e300, 5e-324, f64::from(0.1f32), f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        assert_eq!(
+            floats(all.into_iter(), Style::Decimals),
+            "[0, -0.0, 1, 0.5, -1e300, 5e-324, 0.10000000149011612, nan, inf, -inf]"
+        );
+        assert_eq!(floats([1.0].into_iter(), Style::Packed), "\"AAAAAAAA8D8=\"");
+    }
+
+    #[test]
+    fn arrays_name_format_and_shape() {
+        let x = Tensor { dtype: Dtype::Bfloat16, shape: vec![1, 2], data: vec![1.0, -2.0] };
+        assert_eq!(tensor(&x, Style::Decimals), "(\"bfloat16\", (1, 2), [1, -2])");
+        assert_eq!(tensor(&x, Style::Packed), "(\"bfloat16\", (1, 2), \"gD8AwA==\")");
+        let x = BoolTensor { shape: vec![2], data: vec![true, false] };
+        assert_eq!(mask(&x, Style::Decimals), "(\"bool\", (2,), [1, 0])");
+        assert_eq!(mask(&x, Style::Packed), "(\"bool\", (2,), \"AQA=\")");
+    }
+
+    #[test]
+    fn texts_are_quoted() {
+        assert_eq!(string("a \"b\"\n\\ é"), "\"a \\\"b\\\"\\n\\\\ é\"");
+    }
+}

@@ -1,0 +1,193 @@
+//! A script that shows a finding without qkvet: the inputs, the expected values and their limits as literals, the user's
+//! function as it is. Pure text: [`script`] is given everything and reads nothing.
+//!
+//! The parts that do not depend on the case are Python files beside this one. How a target is called is said by a
+//! [`Caller`]: constants of the script, and code that defines `ask(call)`.
+
+mod calls;
+mod literal;
+mod python;
+
+pub(crate) use calls::{JudgedCall, judged_calls};
+pub use python::CalledPython;
+pub(crate) use python::PythonCaller;
+
+use qkvet_engine::lowering::Want;
+use qkvet_spec::{CheckedLaw, Contract, Evidence, Tensor, Verdict};
+
+use literal::{Style, float, floats, shape, string, tensor};
+
+/// A script of more bytes is written again with its arrays packed.
+const READABLE_BYTES: usize = 200_000;
+
+/// Imports of the standard library; all of them, so that the parts need not agree.
+const IMPORTS: &str = "import base64\nimport faulthandler\nimport importlib\nimport importlib.util\nimport math\nimport os\nimport struct\nimport sys\nfrom math import inf, nan\n";
+
+const COMPARE: &str = include_str!("compare.py");
+
+/// How a kind of target is called from a script.
+pub(crate) trait Caller {
+    /// What the script needs beside the standard library: `numpy and the function itself`.
+    fn needs(&self) -> String;
+
+    /// Assignments, one a line: where the target is.
+    fn constants(&self) -> String;
+
+    /// The options of a call as `(name, literal)` of what `ask` reads from `call["options"]`.
+    fn options(&self, call: &qkvet_spec::Call, style: Style) -> Vec<(String, String)>;
+
+    /// Code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the results by name as
+    /// `(format, shape, numbers)`, and `changed`: whether the inputs have other bits afterwards. What the target raises is
+    /// passed on.
+    fn ask(&self) -> String;
+}
+
+/// Everything that a script tells.
+pub(crate) struct Story<'a> {
+    /// Case id.
+    pub(crate) case: &'a str,
+    /// The call in one line.
+    pub(crate) summary: String,
+    /// The law.
+    pub(crate) law: &'a CheckedLaw,
+    /// Verdict of the finding.
+    pub(crate) verdict: Verdict,
+    /// Title of the finding.
+    pub(crate) title: &'a str,
+    /// The target as the user wrote it.
+    pub(crate) target: &'a str,
+    /// Conventions that it was judged under.
+    pub(crate) conventions: Vec<String>,
+    /// The contract that it was judged by.
+    pub(crate) contract: &'a Contract,
+    /// What was seen.
+    pub(crate) evidence: &'a Evidence,
+    /// The calls of the law on the case.
+    pub(crate) calls: &'a [JudgedCall],
+    /// Seconds after which a call has not answered.
+    pub(crate) limit_s: f64,
+}
+
+/// The script of a finding. It ends with 1 while the finding is there and with 0 when it is not.
+pub(crate) fn script(story: &Story<'_>, caller: &dyn Caller) -> String {
+    let readable = written(story, caller, Style::Decimals);
+    if readable.len() <= READABLE_BYTES { readable } else { written(story, caller, Style::Packed) }
+}
+
+fn written(story: &Story<'_>, caller: &dyn Caller, style: Style) -> String {
+    let calls: String = story.calls.iter().map(|call| call_literal(story, call, caller, style)).collect();
+    [
+        header(story, caller).as_str(),
+        "\n",
+        IMPORTS,
+        "\n",
+        &constants(story),
+        &caller.constants(),
+        &format!("CALLS = [\n{calls}]\n\n"),
+        &caller.ask(),
+        COMPARE,
+    ]
+    .concat()
+}
+
+/// Comments: what was found, by which law, and how to use the script.
+fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
+    let law = &story.law.law;
+    let mut lines = vec![
+        format!("{}  {}", story.verdict, story.title),
+        String::new(),
+        format!("  case      {}: {}", story.case, story.summary),
+        format!("  law       {}: {}", law.law, law.title),
+    ];
+    lines.extend(law.given.iter().map(|(name, domain)| format!("            given {name}: {}", domain.text)));
+    lines.extend(law.lets.iter().map(|(name, value)| format!("            let {name} = {}", value.text)));
+    lines.extend(law.expect.iter().map(|expect| format!("            {}", expect.text)));
+    if law.observe.is_some() {
+        lines.push("            the inputs of attention(Q, K, V) have the same bits after the call".to_owned());
+    }
+    lines.push(format!("  target    {}", story.target));
+    lines.push(format!("  contract  {}", story.contract.contract));
+    if !story.conventions.is_empty() {
+        lines.push(format!("  declared  {}", story.conventions.join(", ")));
+    }
+    lines.extend([
+        String::new(),
+        format!("Written by qkvet, which it does not need; it needs {}.", caller.needs()),
+        "Ends with 1 while this fails, with 0 when it no longer does, with 2 where the target cannot be loaded."
+            .to_owned(),
+        "Every `expected` is the exact result up to an error that is part of `allowed`; the rest of `allowed` is the"
+            .to_owned(),
+        "proved limit of an implementation in these formats. Each decimal reads back to the number that it stands for."
+            .to_owned(),
+    ]);
+    let comment = |line: &String| {
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("# {line}").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(comment).collect()
+}
+
+fn constants(story: &Story<'_>) -> String {
+    let python = |on: bool| if on { "True" } else { "False" };
+    let limit = if story.verdict == Verdict::Timeout { float(story.limit_s) } else { "None".to_owned() };
+    let evidence = story.evidence;
+    let relation = if only_relation(story) {
+        format!("({}, {}, {})", string(&evidence.place), string(&evidence.expected), string(&evidence.got))
+    } else {
+        "None".to_owned()
+    };
+    let format = story.calls.first().map_or("", |call| call.record.call.dtype().name());
+    format!(
+        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nSEES_INPUTS = {}\nRELATION = {relation}\n",
+        string(story.case),
+        string(story.title),
+        string(&story.law.law.law),
+        string(story.verdict.word()),
+        string(format),
+        python(story.verdict == Verdict::Crash),
+        python(story.verdict == Verdict::Nondet),
+        python(story.law.law.observe.is_some()),
+    )
+}
+
+/// Whether every value lies within its bound and the law alone is broken: then the results themselves are the evidence.
+fn only_relation(story: &Story<'_>) -> bool {
+    let seen = |call: &JudgedCall| call.answered && call.fits && call.record.output.inputs_unchanged;
+    story.verdict == Verdict::Fail && story.evidence.relation && story.calls.iter().all(seen)
+}
+
+fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, style: Style) -> String {
+    let call = &judged.record.call;
+    let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.record.label));
+    for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
+        out += &format!("        \"{name}\": {},\n", tensor(one, style));
+    }
+    let options: Vec<String> = caller
+        .options(call, style)
+        .iter()
+        .map(|(name, literal)| format!("            {}: {literal},\n", string(name)))
+        .collect();
+    out += &if options.is_empty() {
+        "        \"options\": {},\n".to_owned()
+    } else {
+        format!("        \"options\": {{\n{}        }},\n", options.concat())
+    };
+    out += "        \"results\": [\n";
+    let keeps = only_relation(story);
+    for result in &judged.results {
+        let name = if result.want == Want::Output { "output" } else { "weights" };
+        out += &format!(
+            "            {{\n                \"name\": \"{name}\",\n                \"label\": {},\n                \"shape\": {},\n                \"expected\": {},\n                \"allowed\": {},\n",
+            string(&result.label),
+            shape(&result.expected.shape),
+            floats(result.expected.exact.iter().map(|ball| ball.mid), style),
+            floats(result.allowed.iter().copied(), style),
+        );
+        if keeps {
+            let got: &[f64] = result.got.as_ref().map_or(&[], |got: &Tensor| &got.data);
+            out += &format!("                \"recorded\": {},\n", floats(got.iter().copied(), style));
+        }
+        out += "            },\n";
+    }
+    out + "        ],\n    },\n"
+}
