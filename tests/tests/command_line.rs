@@ -145,6 +145,7 @@ fn unknown_names_get_the_nearest_known_one() {
     check(&["check", "builtin:flash", "--suite", "cor"], "did you mean `core`?");
     check(&["check", "builtin:flash", "--law", "valeu"], "did you mean `value`?");
     check(&["check", "builtin:flash", "--dtype", "float3"], "did you mean `float32`?");
+    check(&["check", "builtin:flash", "--dtype", "float8_e5m2"], "known: float64, float32, bfloat16, float16");
     check(&["check", "builtin:flash", "--convention", "causal=uper-left"], "did you mean `upper-left`?");
     check(&["check", "builtin:flash", "--convention", "causal"], "expected field=value");
     check(&["check", "builtin:flash", "--contract", "bf16-flas"], "did you mean `bf16-flash`?");

@@ -12,6 +12,7 @@ mod sight;
 mod table;
 
 pub use exact::ExactRow;
+pub(crate) use table::{NO_GRID, common_grid, exponent};
 
 use crate::gemm::Products;
 use crate::head::{Head, Normalization};

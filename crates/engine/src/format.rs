@@ -7,8 +7,9 @@ use qkvet_spec::Dtype;
 
 /// `x` rounded to the nearest number of the format, ties to even.
 ///
-/// Beyond the largest finite number (plus half a spacing) the result is infinite; below the normal range spacing is constant
-/// (gradual underflow). NaN stays NaN and the sign of zero is kept.
+/// Beyond the largest finite number (plus half a spacing) the result is infinite, or NaN in a format without infinities, as
+/// `ml_dtypes` does (other libraries saturate); below the normal range spacing is constant (gradual underflow). NaN stays NaN and
+/// the sign of zero is kept.
 ///
 /// # Error bound
 /// `|round(x) − x| ≤ max(u·|x|, η)` when the result is finite, with `u` = [`unit_roundoff`] and `η` = half of
@@ -17,11 +18,11 @@ pub fn round(x: f64, dtype: Dtype) -> f64 {
     match dtype {
         Dtype::Float64 => x,
         Dtype::Float32 => f64::from(x as f32),
-        Dtype::Bfloat16 | Dtype::Float16 => round_16(x, dtype),
+        Dtype::Bfloat16 | Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => round_narrow(x, dtype),
     }
 }
 
-/// Whether rounding to the format leaves `x` as it is. Infinities and NaN belong to every format.
+/// Whether rounding to the format leaves `x` as it is. NaN belongs to every format, infinities to those that have them.
 #[expect(clippy::float_cmp, reason = "representable means unchanged by rounding")]
 pub fn is_representable(x: f64, dtype: Dtype) -> bool {
     x.is_nan() || round(x, dtype) == x
@@ -33,7 +34,11 @@ pub fn encode(values: &[f64], dtype: Dtype) -> Vec<u8> {
         Dtype::Float64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
         Dtype::Float32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
         Dtype::Bfloat16 | Dtype::Float16 => {
-            values.iter().flat_map(|x| bits_16(round_16(*x, dtype), dtype).to_le_bytes()).collect()
+            values.iter().flat_map(|x| narrow_bits(round(*x, dtype), dtype).to_le_bytes()).collect()
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the storage bits of 8-bit formats")]
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => {
+            values.iter().map(|x| narrow_bits(round(*x, dtype), dtype) as u8).collect()
         }
     }
 }
@@ -44,8 +49,9 @@ pub fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f64> {
         Dtype::Float64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
         Dtype::Float32 => bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
         Dtype::Bfloat16 | Dtype::Float16 => {
-            bytes.as_chunks::<2>().0.iter().map(|b| value_16(u16::from_le_bytes(*b), dtype)).collect()
+            bytes.as_chunks::<2>().0.iter().map(|b| narrow_value(u16::from_le_bytes(*b), dtype)).collect()
         }
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => bytes.iter().map(|b| narrow_value(u16::from(*b), dtype)).collect(),
     }
 }
 
@@ -66,7 +72,9 @@ pub fn smallest_subnormal(dtype: Dtype) -> f64 {
 
 /// Largest finite number.
 pub fn max_finite(dtype: Dtype) -> f64 {
-    (2.0 - pow2(1 - significant_bits(dtype))) * pow2(dtype.max_exponent())
+    // Without infinities the last place is that of NaN.
+    let beyond = if dtype.has_infinities() { 1 } else { 2 };
+    (2.0 - pow2(beyond - significant_bits(dtype))) * pow2(dtype.max_exponent())
 }
 
 /// `2^exponent`; 0 below the subnormals, infinite above the finite numbers.
@@ -85,13 +93,17 @@ fn significant_bits(dtype: Dtype) -> i32 {
 }
 
 /// Rounds the 53-bit significand of `x` at the spacing that the format has there.
-fn round_16(x: f64, dtype: Dtype) -> f64 {
+fn round_narrow(x: f64, dtype: Dtype) -> f64 {
     let bits = x.abs().to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
-    // f64 subnormals lie far below half of any 16-bit format's smallest number.
-    if exponent == 1024 || x == 0.0 {
+    let overflow = if dtype.has_infinities() { f64::INFINITY.copysign(x) } else { f64::NAN };
+    if x.is_nan() || x == 0.0 {
         return x;
     }
+    if x.is_infinite() {
+        return overflow;
+    }
+    // f64 subnormals lie far below half of any narrow format's smallest number.
     let spacing_exponent = exponent.max(dtype.min_exponent()) - significant_bits(dtype) + 1;
     let dropped_bits = spacing_exponent - (exponent - 52);
     let magnitude = if exponent == -1023 || dropped_bits > 53 {
@@ -104,16 +116,22 @@ fn round_16(x: f64, dtype: Dtype) -> f64 {
         let up = rest > half || (rest == half && floor & 1 == 1);
         (floor + u64::from(up)) as f64 * pow2(spacing_exponent)
     };
-    if magnitude > max_finite(dtype) { f64::INFINITY.copysign(x) } else { magnitude.copysign(x) }
+    if magnitude > max_finite(dtype) { overflow } else { magnitude.copysign(x) }
 }
 
-/// Storage bits of a number of a 16-bit format. NaN becomes the positive quiet NaN.
-fn bits_16(x: f64, dtype: Dtype) -> u16 {
+/// Position of the sign in the storage bits of a narrow format.
+fn sign_position(dtype: Dtype) -> i32 {
+    8 * dtype.size() as i32 - 1
+}
+
+/// Storage bits of a number of a narrow format. NaN becomes the positive quiet NaN, or the only one.
+fn narrow_bits(x: f64, dtype: Dtype) -> u16 {
     let mantissa_bits = significant_bits(dtype) - 1;
-    let sign = u16::from(x.is_sign_negative()) << 15;
-    let infinity = ((1u16 << (15 - mantissa_bits)) - 1) << mantissa_bits;
+    let sign = u16::from(x.is_sign_negative()) << sign_position(dtype);
+    let infinity = ((1u16 << (sign_position(dtype) - mantissa_bits)) - 1) << mantissa_bits;
     if x.is_nan() {
-        return infinity | (1 << (mantissa_bits - 1));
+        let quiet = if dtype.has_infinities() { 1 << (mantissa_bits - 1) } else { (1 << mantissa_bits) - 1 };
+        return infinity | quiet;
     }
     if x.is_infinite() {
         return sign | infinity;
@@ -128,20 +146,23 @@ fn bits_16(x: f64, dtype: Dtype) -> u16 {
     sign | (((exponent - dtype.min_exponent() + 1) as u16) << mantissa_bits) | mantissa
 }
 
-/// Value of the storage bits of a 16-bit format.
-fn value_16(bits: u16, dtype: Dtype) -> f64 {
+/// Value of the storage bits of a narrow format.
+fn narrow_value(bits: u16, dtype: Dtype) -> f64 {
     let mantissa_bits = significant_bits(dtype) - 1;
-    let mantissa = bits & ((1 << mantissa_bits) - 1);
-    let field = i32::from((bits & 0x7fff) >> mantissa_bits);
-    let largest_field = (1 << (15 - mantissa_bits)) - 1;
-    let magnitude = if field == largest_field {
+    let all_ones = (1 << mantissa_bits) - 1;
+    let mantissa = bits & all_ones;
+    let sign = 1 << sign_position(dtype);
+    let field = i32::from((bits & (sign - 1)) >> mantissa_bits);
+    let largest_field = (1 << (sign_position(dtype) - mantissa_bits)) - 1;
+    let is_special = field == largest_field && (dtype.has_infinities() || mantissa == all_ones);
+    let magnitude = if is_special {
         if mantissa == 0 { f64::INFINITY } else { f64::NAN }
     } else if field == 0 {
         f64::from(mantissa) * smallest_subnormal(dtype)
     } else {
         f64::from(mantissa | (1 << mantissa_bits)) * pow2(field - 1 + dtype.min_exponent() - mantissa_bits)
     };
-    if bits >> 15 == 1 { -magnitude } else { magnitude }
+    if bits & sign == 0 { magnitude } else { -magnitude }
 }
 
 #[cfg(test)]
@@ -149,22 +170,29 @@ fn value_16(bits: u16, dtype: Dtype) -> f64 {
 mod tests {
     use super::*;
 
-    const NARROW: [Dtype; 2] = [Dtype::Bfloat16, Dtype::Float16];
+    const NARROW: [Dtype; 4] = [Dtype::Bfloat16, Dtype::Float16, Dtype::Float8E4m3fn, Dtype::Float8E5m2];
 
-    fn all_patterns(dtype: Dtype) -> Vec<f64> {
-        let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
-        decode(&bytes, dtype)
+    /// The storage bytes of every pattern, and their values.
+    fn all_patterns(dtype: Dtype) -> (Vec<u8>, Vec<f64>) {
+        let bytes: Vec<u8> = match dtype.size() {
+            1 => (0..=u8::MAX).collect(),
+            _ => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
+        };
+        let values = decode(&bytes, dtype);
+        (bytes, values)
     }
 
     #[test]
-    fn every_16_bit_pattern_survives_a_round_trip() {
+    fn every_narrow_pattern_survives_a_round_trip() {
         for dtype in NARROW {
-            for (pattern, value) in (0..=u16::MAX).zip(all_patterns(dtype)) {
-                let bits = u16::from_le_bytes(encode(&[value], dtype).try_into().unwrap());
+            let (bytes, values) = all_patterns(dtype);
+            assert_eq!(values.len(), 1 << (8 * dtype.size()));
+            for (pattern, value) in bytes.chunks(dtype.size()).zip(values) {
+                let encoded = encode(&[value], dtype);
                 if value.is_nan() {
-                    assert!(decode(&bits.to_le_bytes(), dtype)[0].is_nan());
+                    assert!(decode(&encoded, dtype)[0].is_nan());
                 } else {
-                    assert_eq!(bits, pattern, "{dtype} {value:e}");
+                    assert_eq!(encoded, pattern, "{dtype} {value:e}");
                     assert_eq!(round(value, dtype).to_bits(), value.to_bits());
                 }
             }
@@ -174,7 +202,8 @@ mod tests {
     #[test]
     fn between_neighbours_rounding_picks_the_nearer_and_ties_go_to_even() {
         for dtype in NARROW {
-            let positive = &all_patterns(dtype)[..0x8000];
+            let patterns = all_patterns(dtype).1;
+            let positive = &patterns[..patterns.len() / 2];
             for (pattern, pair) in positive.windows(2).enumerate() {
                 let (low, high) = (pair[0], pair[1]);
                 if !high.is_finite() {
@@ -193,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_boundary_to_infinity_is_half_a_spacing_above_the_largest_number() {
-        for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
+        for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16, Dtype::Float8E5m2] {
             let largest = max_finite(dtype);
             let half_spacing = pow2(dtype.max_exponent() - significant_bits(dtype));
             let boundary = largest + half_spacing;
@@ -214,8 +243,12 @@ mod tests {
             assert!(is_representable(f64::NAN, dtype));
             assert!(decode(&encode(&[f64::NAN], dtype), dtype)[0].is_nan());
             for x in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY] {
-                assert_eq!(round(x, dtype).to_bits(), x.to_bits());
-                assert_eq!(decode(&encode(&[x], dtype), dtype)[0].to_bits(), x.to_bits());
+                let (rounded, stored) = (round(x, dtype), decode(&encode(&[x], dtype), dtype)[0]);
+                if x.is_infinite() && !dtype.has_infinities() {
+                    assert!(rounded.is_nan() && stored.is_nan() && !is_representable(x, dtype));
+                } else {
+                    assert_eq!((rounded.to_bits(), stored.to_bits()), (x.to_bits(), x.to_bits()));
+                }
             }
         }
         for dtype in NARROW {
@@ -236,5 +269,39 @@ mod tests {
         assert_eq!(smallest_subnormal(Dtype::Float32), f64::from(f32::from_bits(1)));
         assert_eq!(smallest_subnormal(Dtype::Float16), pow2(-24));
         assert_eq!(smallest_subnormal(Dtype::Bfloat16), pow2(-133));
+    }
+
+    /// Patterns and roundings as `ml_dtypes` has them.
+    #[test]
+    fn eight_bit_formats_are_those_of_ml_dtypes() {
+        let e4m3fn = |bits: u8| decode(&[bits], Dtype::Float8E4m3fn)[0];
+        let facts = [(0x01, 0.001953125), (0x07, 0.013671875), (0x08, 0.015625), (0x38, 1.0), (0x3c, 1.5)];
+        for (bits, value) in facts.into_iter().chain([(0x7b, 352.0), (0x7c, 384.0), (0x7e, 448.0), (0xfe, -448.0)]) {
+            assert_eq!(e4m3fn(bits), value, "{bits:#x}");
+        }
+        assert!(e4m3fn(0x7f).is_nan() && e4m3fn(0xff).is_nan() && e4m3fn(0x80).is_sign_negative());
+        let round = |x: f64| super::round(x, Dtype::Float8E4m3fn);
+        // The tie with the place of NaN goes to the even neighbor, which is 448.
+        assert_eq!(
+            [round(464.0), round(-464.0), round(18.5), round(19.0), round(pow2(-10))],
+            [448.0, -448.0, 18.0, 20.0, 0.0]
+        );
+        assert!(round(464.0f64.next_up()).is_nan() && round(480.0).is_nan() && round(f64::NEG_INFINITY).is_nan());
+        assert_eq!(encode(&[f64::NAN, 1e9, 448.0], Dtype::Float8E4m3fn), [0x7f, 0x7f, 0x7e]);
+
+        let e5m2 = |bits: u8| decode(&[bits], Dtype::Float8E5m2)[0];
+        let facts = [(0x01, pow2(-16)), (0x07, 7.0 * pow2(-16)), (0x08, pow2(-13)), (0x3c, 1.0), (0x7b, 57344.0)];
+        for (bits, value) in facts.into_iter().chain([(0x38, 0.5), (0x7c, f64::INFINITY), (0xfc, f64::NEG_INFINITY)]) {
+            assert_eq!(e5m2(bits), value, "{bits:#x}");
+        }
+        assert!([0x7d, 0x7e, 0x7f, 0xfd].into_iter().all(|bits| e5m2(bits).is_nan()));
+        let round = |x: f64| super::round(x, Dtype::Float8E5m2);
+        assert_eq!([round(464.0), round(480.0), round(18.5), round(61440.0)], [448.0, 512.0, 20.0, f64::INFINITY]);
+        assert_eq!(round(61440.0f64.next_down()), 57344.0);
+        assert_eq!(encode(&[f64::NAN, 1e9, -1.0], Dtype::Float8E5m2), [0x7e, 0x7c, 0xbc]);
+        assert_eq!((max_finite(Dtype::Float8E4m3fn), max_finite(Dtype::Float8E5m2)), (448.0, 57344.0));
+        // Its patterns are the upper halves of binary16.
+        let half = |bits: u8| decode(&[0, bits], Dtype::Float16)[0];
+        assert!((0..=u8::MAX).all(|bits| e5m2(bits) == half(bits) || (e5m2(bits).is_nan() && half(bits).is_nan())));
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod ball;
 pub mod bound;
+pub mod digits;
 pub mod enclosure;
 pub mod exp;
 pub mod format;

@@ -134,13 +134,49 @@ fn scale(meaning: &Meaning, call: &Call) -> RealScale {
         DefaultScale::InverseDk if dims.d_k > 0 => RealScale { value: 1.0 / dims.d_k as f64, rel_error: f64::EPSILON },
         DefaultScale::InverseDk | DefaultScale::One => RealScale::exact(1.0),
     };
-    match (call.scale, meaning.explicit_scale) {
-        (None, _) | (Some(_), ExplicitScale::Ignored) => default,
-        (Some(scale), ExplicitScale::Used) => RealScale::exact(scale),
-        (Some(scale), ExplicitScale::TimesDefault) => {
+    match scale_factors(meaning, call) {
+        (None, _) => default,
+        (Some(scale), None) => RealScale::exact(scale),
+        (Some(scale), Some(_)) => {
             RealScale { value: scale * default.value, rel_error: default.rel_error + 2.0 * f64::EPSILON }
         }
     }
+}
+
+/// The factors on the scores: the explicit one, the default one.
+fn scale_factors(meaning: &Meaning, call: &Call) -> (Option<f64>, Option<DefaultScale>) {
+    match (call.scale, meaning.explicit_scale) {
+        (None, _) | (Some(_), ExplicitScale::Ignored) => (None, Some(meaning.default_scale)),
+        (Some(scale), ExplicitScale::Used) => (Some(scale), None),
+        (Some(scale), ExplicitScale::TimesDefault) => (Some(scale), Some(meaning.default_scale)),
+    }
+}
+
+/// The factor on the scores as an algebraic number, `factor / √radicand`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ExactScale {
+    pub(crate) factor: f64,
+    /// At least 1.
+    pub(crate) radicand: u128,
+}
+
+impl ExactScale {
+    pub(crate) fn new(meaning: &Meaning, call: &Call) -> Self {
+        let dims = call.dims();
+        let (explicit, default) = scale_factors(meaning, call);
+        let radicand = match default {
+            Some(DefaultScale::InverseSqrtDk) => dims.d_k as u128,
+            Some(DefaultScale::InverseSqrtDv) => dims.d_v as u128,
+            Some(DefaultScale::InverseDk) => (dims.d_k as u128) * (dims.d_k as u128),
+            Some(DefaultScale::One) | None => 1,
+        };
+        Self { factor: explicit.unwrap_or(1.0), radicand: radicand.max(1) }
+    }
+}
+
+/// Whether the scale multiplies the bias too.
+pub(crate) fn bias_is_scaled(meaning: &Meaning) -> bool {
+    meaning.stages.first() == Some(&Stage::Bias)
 }
 
 /// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or full.
@@ -155,8 +191,9 @@ fn mask_at(mask: &BoolTensor, index: [usize; 4]) -> bool {
     mask.data[broadcast_at(&mask.shape, index)]
 }
 
-fn bias_at(bias: &Tensor, index: [usize; 4]) -> f64 {
-    bias.data[broadcast_at(&bias.shape, index)]
+/// Biases of a row for its `n_k` keys.
+pub(crate) fn bias_row(bias: &Tensor, n_k: usize, [item, h, i]: [usize; 3]) -> impl Iterator<Item = f64> {
+    (0..n_k).map(move |j| bias.data[broadcast_at(&bias.shape, [item, h, i, j])])
 }
 
 /// How many keys the causal rule shows to query `i`.
@@ -240,11 +277,11 @@ pub(crate) fn lower(meaning: &Meaning, call: &Call, item: usize, h: usize, want:
     }
     let scale = scale(meaning, call);
     let bias = call.bias.as_ref().map(|bias| {
-        let scaled = meaning.stages.first() == Some(&Stage::Bias);
+        let scaled = bias_is_scaled(meaning);
         let factor = if scaled { scale.value } else { 1.0 };
         let mut entries = Vec::with_capacity(dims.n_q * n_k);
         for i in 0..dims.n_q {
-            entries.extend((0..dims.n_k).map(|j| factor * bias_at(bias, [item, h, i, j])));
+            entries.extend(bias_row(bias, dims.n_k, [item, h, i]).map(|entry| factor * entry));
             entries.resize((i + 1) * n_k, 0.0);
         }
         (entries, if scaled { scale.rel_error + 2.0 * f64::EPSILON } else { 0.0 })

@@ -47,7 +47,7 @@ fn lofty_score(dtype: Dtype, tall: bool) -> f64 {
     match dtype {
         Dtype::Float64 => 800.0,
         Dtype::Float32 | Dtype::Bfloat16 => 112.0,
-        Dtype::Float16 => {
+        Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => {
             if tall {
                 112.0
             } else {
@@ -134,7 +134,7 @@ impl Family {
         match self.dtype {
             Dtype::Float64 => word as f64 / (1u64 << 48) as f64 - 1.0 / 512.0,
             Dtype::Float32 => (word >> 28) as f64 / f64::from(1u32 << 20) - 1.0 / 512.0,
-            Dtype::Bfloat16 | Dtype::Float16 => 0.0,
+            Dtype::Bfloat16 | Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => 0.0,
         }
     }
 }

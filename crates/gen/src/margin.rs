@@ -31,7 +31,7 @@ pub(crate) struct Margin {
 fn reach(dtype: Dtype, tiny: bool) -> u32 {
     match dtype {
         _ if tiny => 0,
-        Dtype::Bfloat16 => 2,
+        Dtype::Bfloat16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => 2,
         _ => 8,
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn largest_margin(dtype: Dtype, d_k: usize, scale: f64) -> f64 {
             fits.min(64.0)
         }
         // Beyond this (and 64 in float16) the bound of unfused kernels says nothing any more.
-        Dtype::Bfloat16 => 8.0,
+        Dtype::Bfloat16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => 8.0,
         Dtype::Float32 | Dtype::Float64 => f64::INFINITY,
     }
 }

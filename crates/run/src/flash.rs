@@ -24,6 +24,9 @@ impl Target for Flash {
         match call.dtype() {
             Dtype::Float64 => attention::<f64>(call),
             Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => attention::<f32>(call),
+            narrow @ (Dtype::Float8E4m3fn | Dtype::Float8E5m2) => {
+                Response::Unsupported(format!("no kernel for {narrow}"))
+            }
         }
     }
 }
@@ -243,7 +246,9 @@ impl<T: Real> Kernel<'_, T> {
     fn store(&self, p: T) -> T {
         match self.dtype {
             Dtype::Float64 | Dtype::Float32 => p,
-            Dtype::Bfloat16 | Dtype::Float16 => T::of(round(p.wide(), self.dtype)),
+            Dtype::Bfloat16 | Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => {
+                T::of(round(p.wide(), self.dtype))
+            }
         }
     }
 }

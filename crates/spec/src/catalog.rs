@@ -55,7 +55,10 @@ impl Catalog {
     /// When no contract is marked `default` for the format.
     pub fn default_contract(&self, dtype: Dtype) -> Result<&Contract, SpecError> {
         self.contracts.values().find(|contract| contract.dtype == dtype && contract.default).ok_or_else(|| {
-            SpecError::plain(format!("contract for {dtype}: expected one with `default: true`, got none"))
+            let known = Dtype::CHECKED.map(Dtype::name).join(", ");
+            SpecError::plain(format!(
+                "contract for {dtype}: expected one with `default: true`, got none\nhint: formats with contracts: {known}"
+            ))
         })
     }
 
@@ -190,9 +193,13 @@ mod tests {
     fn everything_embedded_is_well_formed() {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
         for dtype in Dtype::ALL {
-            assert!(catalog.default_contract(dtype).is_ok());
-            assert_eq!(catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count(), 1, "{dtype}");
+            let count = catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count();
+            assert_eq!(count, usize::from(Dtype::CHECKED.contains(&dtype)), "{dtype}");
+            assert_eq!(catalog.default_contract(dtype).is_ok(), count == 1, "{dtype}");
         }
+        let none = catalog.default_contract(Dtype::Float8E5m2).expect_err("no contract");
+        let known = "contract for float8_e5m2: expected one with `default: true`, got none\nhint: formats with contracts: float64, float32, bfloat16, float16";
+        assert_eq!(none.to_string(), known);
     }
 
     #[test]

@@ -7,21 +7,34 @@ use serde::{Deserialize, Serialize};
 
 /// A binary floating-point format with `precision` significant bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// IEEE binary64.
+    #[serde(rename = "float64")]
     Float64,
     /// IEEE binary32.
+    #[serde(rename = "float32")]
     Float32,
     /// The upper half of binary32.
+    #[serde(rename = "bfloat16")]
     Bfloat16,
     /// IEEE binary16.
+    #[serde(rename = "float16")]
     Float16,
+    /// 4 bits of exponent, 3 of significand, no infinities: overflow is NaN.
+    #[serde(rename = "float8_e4m3fn")]
+    Float8E4m3fn,
+    /// The upper half of binary16.
+    #[serde(rename = "float8_e5m2")]
+    Float8E5m2,
 }
 
 impl Dtype {
     /// Every format, widest first.
-    pub const ALL: [Self; 4] = [Self::Float64, Self::Float32, Self::Bfloat16, Self::Float16];
+    pub const ALL: [Self; 6] =
+        [Self::Float64, Self::Float32, Self::Bfloat16, Self::Float16, Self::Float8E4m3fn, Self::Float8E5m2];
+
+    /// The formats in which targets are checked: those with a default contract.
+    pub const CHECKED: [Self; 4] = [Self::Float64, Self::Float32, Self::Bfloat16, Self::Float16];
 
     /// The name used in YAML, on the wire and by NumPy, PyTorch and JAX.
     pub fn name(self) -> &'static str {
@@ -30,6 +43,8 @@ impl Dtype {
             Self::Float32 => "float32",
             Self::Bfloat16 => "bfloat16",
             Self::Float16 => "float16",
+            Self::Float8E4m3fn => "float8_e4m3fn",
+            Self::Float8E5m2 => "float8_e5m2",
         }
     }
 
@@ -45,6 +60,8 @@ impl Dtype {
             Self::Float32 => 24,
             Self::Bfloat16 => 8,
             Self::Float16 => 11,
+            Self::Float8E4m3fn => 4,
+            Self::Float8E5m2 => 3,
         }
     }
 
@@ -53,17 +70,25 @@ impl Dtype {
         match self {
             Self::Float64 => -1022,
             Self::Float32 | Self::Bfloat16 => -126,
-            Self::Float16 => -14,
+            Self::Float16 | Self::Float8E5m2 => -14,
+            Self::Float8E4m3fn => -6,
         }
     }
 
-    /// Exponent `e` of the largest finite number `2^e · (2 − 2^(1−p))`.
+    /// Exponent `e` of the largest finite number, `2^e · (2 − 2^(1−p))`; `2^e · (2 − 2^(2−p))` without infinities, where NaN takes
+    /// the last place.
     pub fn max_exponent(self) -> i32 {
         match self {
             Self::Float64 => 1023,
             Self::Float32 | Self::Bfloat16 => 127,
-            Self::Float16 => 15,
+            Self::Float16 | Self::Float8E5m2 => 15,
+            Self::Float8E4m3fn => 8,
         }
+    }
+
+    /// Whether the format has infinities; without them NaN stands for what overflows.
+    pub fn has_infinities(self) -> bool {
+        self != Self::Float8E4m3fn
     }
 
     /// Bytes of one element.
@@ -72,6 +97,7 @@ impl Dtype {
             Self::Float64 => 8,
             Self::Float32 => 4,
             Self::Bfloat16 | Self::Float16 => 2,
+            Self::Float8E4m3fn | Self::Float8E5m2 => 1,
         }
     }
 }
@@ -79,5 +105,24 @@ impl Dtype {
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_and_wire_use_the_same_names() {
+        for dtype in Dtype::ALL {
+            assert_eq!(serde_yaml::from_str::<Dtype>(dtype.name()).ok(), Some(dtype));
+            assert_eq!(Dtype::from_name(dtype.name()), Some(dtype));
+        }
+        assert_eq!(Dtype::from_name("float8"), None);
+    }
+
+    #[test]
+    fn checked_formats_are_the_wide_ones() {
+        assert_eq!(Dtype::ALL[..Dtype::CHECKED.len()], Dtype::CHECKED);
     }
 }

@@ -137,11 +137,11 @@ pub(super) fn contracts<'a>(
 
 /// Formats by name.
 pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
-    let known = Dtype::ALL.map(Dtype::name);
+    let known = Dtype::CHECKED.map(Dtype::name);
     names
         .iter()
         .map(|name| {
-            Dtype::from_name(name).ok_or_else(|| {
+            Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
                 let hint = nearest(name, known)
                     .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
                 Failure::Usage(format!("--dtype {name}: expected a known format\nhint: {hint}"))

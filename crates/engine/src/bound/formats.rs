@@ -85,7 +85,7 @@ fn growth(count: u32, u: f64) -> f64 {
 /// smallest normal number.
 fn underflow(dtype: Dtype) -> f64 {
     match dtype {
-        Dtype::Float16 => smallest_subnormal(dtype) / 2.0,
+        Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => smallest_subnormal(dtype) / 2.0,
         Dtype::Float64 | Dtype::Float32 | Dtype::Bfloat16 => min_normal(dtype),
     }
 }

@@ -6,10 +6,10 @@ use crate::format::pow2;
 use crate::head::Head;
 
 /// Exponent of the grid of a set without non-zero numbers.
-pub(super) const NO_GRID: i32 = i32::MAX;
+pub(crate) const NO_GRID: i32 = i32::MAX;
 
 /// `⌊log₂|x|⌋` of a finite non-zero `x`, at least −1022.
-pub(super) fn exponent(x: f64) -> i32 {
+pub(crate) fn exponent(x: f64) -> i32 {
     ((x.abs().to_bits() >> 52) as i32).max(1) - 1023
 }
 
@@ -25,7 +25,7 @@ pub(super) fn grid(x: f64) -> i32 {
 }
 
 /// The coarsest grid that holds every number of the slice.
-pub(super) fn common_grid(xs: &[f64]) -> i32 {
+pub(crate) fn common_grid(xs: &[f64]) -> i32 {
     xs.iter().map(|x| grid(*x)).min().unwrap_or(NO_GRID)
 }
 

@@ -63,7 +63,7 @@ fn suites_are_as_large_as_they_promise() {
         let plans = suite_plans(&catalog, suite, 0);
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
         for law in catalog.laws.keys() {
-            for dtype in Dtype::ALL {
+            for dtype in Dtype::CHECKED {
                 assert!(plans.iter().any(|(_, plan)| plan.law == *law && plan.dtype == dtype), "{suite} {law} {dtype}");
             }
         }
@@ -74,7 +74,7 @@ fn suites_are_as_large_as_they_promise() {
 fn core_keeps_every_choice_of_the_value_law() {
     let catalog = catalog();
     let suite = &catalog.suites["core"];
-    for dtype in Dtype::ALL {
+    for dtype in Dtype::CHECKED {
         let plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
         assert!(plans.len() <= suite.limit.unwrap() + 6 * suite.alone);
         assert!(suite.shapes.iter().all(|dims| plans.iter().any(|plan| plan.dims == *dims)));

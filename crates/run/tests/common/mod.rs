@@ -129,6 +129,7 @@ pub fn allowance(dtype: Dtype) -> f64 {
         Dtype::Float32 => 1e-5,
         Dtype::Float16 => 8e-3,
         Dtype::Bfloat16 => 6e-2,
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => 0.5,
     }
 }
 
