@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::frozen::digits::Decimal;
 use indexmap::IndexMap;
+use qkvet_engine::digits::Decimal;
 use qkvet_engine::format::{decode, encode};
 use qkvet_spec::{BoolTensor, Dtype, Tensor};
 
@@ -86,7 +86,7 @@ impl Array {
     pub(super) fn tensor(&self, name: &str, dtype: Dtype) -> Result<Tensor, GenError> {
         let fits = match self.element {
             Element::Float(own) => own == dtype,
-            Element::Bits(size) => size == dtype.size() && !npz::has_name(dtype),
+            Element::Bits(size) => size == dtype.size(),
             Element::Bool => false,
         };
         if !fits {
@@ -140,7 +140,8 @@ fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
     add("value", Array::of(&call.value));
     call.mask.iter().for_each(|mask| drop(add("mask", Array::of_mask(mask))));
     call.bias.iter().for_each(|bias| drop(add("bias", Array::of(bias))));
-    let answer: Vec<f64> = frozen.answer.values.iter().map(Decimal::to_f64).collect();
+    // An answer below binary64's smallest numbers is 0 here, whatever its sign.
+    let answer: Vec<f64> = frozen.answer.values.iter().map(|decimal| decimal.to_f64() + 0.0).collect();
     add("answer", Array::of_numbers(&frozen.answer.shape, &answer));
     for (contract, bounds) in &frozen.bounds {
         add(&format!("{BOUNDS}{contract}"), Array::of_numbers(&frozen.answer.shape, bounds));
@@ -203,7 +204,7 @@ pub fn case_to_safetensors(frozen: &FrozenCase) -> Result<Vec<u8>, GenError> {
 /// # Errors
 /// Anything but what [`case_to_safetensors`] writes, with its place; an id that is not the content's.
 pub fn case_from_safetensors(bytes: &[u8]) -> Result<FrozenCase, GenError> {
-    case_of_archive(safetensors::read(bytes, &[CASE])?)
+    case_of_archive(safetensors::read(bytes, CASE)?)
 }
 
 /// The case as a NumPy archive: arrays named as in [`case_to_safetensors`], everything else as JSON in the text `case`.

@@ -1,7 +1,7 @@
 //! From the parts of a stored frozen case, whatever they were stored in, to a case that can be trusted.
 
-use crate::frozen::digits::{Answer, Decimal};
 use indexmap::IndexMap;
+use qkvet_engine::digits::{Answer, Decimal};
 use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +116,7 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
         let place = format!("bounds of {contract:.64}");
         check_word(&contract, "`bounds`")?;
         check_shape(&place, &shape, data.len(), &facts.dims)?;
-        if let Some(bound) = data.iter().find(|bound| !(**bound >= 0.0)) {
+        if let Some(bound) = data.iter().find(|bound| bound.is_nan() || **bound < 0.0) {
             return Err(GenError::new("bound", place, "numbers that are not negative", format!("{bound:?}")));
         }
         allowed.insert(contract, data);
@@ -128,6 +128,8 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
     if id != facts.id {
         return Err(GenError::new("id", "`id`", format!("`{id}`, the content's"), format!("`{}`", facts.id)));
     }
+    // The text does not say which numbers are exact; taken as rounded, none claims more than is known.
+    let values = values.into_iter().map(|decimal| decimal.rounded_to(facts.digits)).collect();
     Ok(FrozenCase {
         id,
         case,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::frozen::digits::Decimal;
+use qkvet_engine::digits::Decimal;
 use qkvet_spec::{Dims, Dtype};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -1,8 +1,9 @@
 //! What a frozen case is good for: the conventions on which its answer depends and the faults that it catches.
 
-use crate::frozen::digits::Answer;
 use indexmap::IndexMap;
-use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::Products;
+use qkvet_engine::digits::Answer;
+use qkvet_engine::interpret::{Expected, interpret_with};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Behavior, Call, Catalog, Contract, Execution, Fault, Meaning, Response, Target};
@@ -11,9 +12,14 @@ use qkvet_spec::{Behavior, Call, Catalog, Contract, Execution, Fault, Meaning, R
 ///
 /// Conservative: an alternative counts as the same only where every enclosure is the same ball, which happens where it leaves
 /// the call as it is. So a target that declares it is never judged by an answer to another question.
-pub(super) fn conventions(catalog: &Catalog, call: &Call, contract: &Contract) -> IndexMap<String, String> {
+pub(super) fn conventions(
+    catalog: &Catalog,
+    call: &Call,
+    contract: &Contract,
+    products: Products,
+) -> IndexMap<String, String> {
     let standard = Meaning::standard();
-    let enclosed = |meaning: &Meaning| interpret(meaning, call, contract, Want::Output);
+    let enclosed = |meaning: &Meaning| interpret_with(meaning, call, contract, Want::Output, products);
     let base = enclosed(&standard);
     let mut fields = IndexMap::new();
     for convention in catalog.conventions.values() {
@@ -54,11 +60,11 @@ fn unseen(kind: Behavior) -> bool {
     }
 }
 
-/// Whether an element fails the reader's test, `!(|out − answer| ≤ bound)`.
+/// Whether an element fails the reader's test, `!(|out − answer| ≤ bound)`; NaN fails it whatever the bound.
 fn outside(output: &[f64], answer: &Answer, bounds: &[f64]) -> bool {
     let within = |((x, decimal), bound): ((&f64, _), &f64)| {
-        let decimal: &crate::frozen::digits::Decimal = decimal;
-        bound.is_infinite() || (x - decimal.to_f64()).abs() <= *bound
+        let decimal: &qkvet_engine::digits::Decimal = decimal;
+        (x - decimal.to_f64()).abs() <= *bound
     };
     !output.iter().zip(&answer.values).zip(bounds).all(within)
 }

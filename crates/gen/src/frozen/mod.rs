@@ -9,7 +9,6 @@ mod archive;
 mod assemble;
 mod call;
 mod case_json;
-mod digits;
 mod document;
 mod facts;
 mod group;
@@ -22,8 +21,9 @@ mod plans;
 mod safetensors;
 mod words;
 
-use crate::frozen::digits::{Answer, answer, answer_bounds};
 use indexmap::IndexMap;
+use qkvet_engine::Products;
+use qkvet_engine::digits::{Answer, answer, answer_bounds};
 use qkvet_spec::{Case, Catalog, Dtype, Meaning};
 
 pub use archive::{case_from_npz, case_from_safetensors, case_to_npz, case_to_safetensors};
@@ -49,7 +49,8 @@ pub struct FrozenCase {
     pub case: Case,
     /// Significant digits of the answer.
     pub digits: u32,
-    /// The exact output under the standard meaning, every number correctly rounded to `digits` digits.
+    /// The exact output under the standard meaning, every number correctly rounded to `digits` digits or exact. Of a case that
+    /// was read, every number counts as rounded.
     pub answer: Answer,
     /// By contract: how far an output may be from the answer, element by element, infinite where nothing can be said.
     pub bounds: IndexMap<String, Vec<f64>>,
@@ -97,7 +98,7 @@ pub fn freeze(catalog: &Catalog, case: &Case) -> Result<FrozenCase, GenError> {
         .map(|contract| (contract.contract.clone(), answer_bounds(&standard, &call, contract, &answer)))
         .collect::<IndexMap<_, _>>();
     let default = catalog.default_contract(case.dtype).map_err(|error| uncertified(&error))?;
-    let conventions = facts::conventions(catalog, &call, default);
+    let conventions = facts::conventions(catalog, &call, default, Products::FixedOrder);
     let hunts = facts::hunts(catalog, &call, &answer, &bounds[&default.contract]);
     Ok(FrozenCase { id, case: case.clone(), digits, answer, bounds, conventions, hunts })
 }

@@ -20,17 +20,12 @@ pub(super) enum Entry {
 
 /// NumPy's own formats.
 fn descr(dtype: Dtype) -> Option<&'static str> {
-    match dtype {
-        Dtype::Float64 => Some("<f8"),
-        Dtype::Float32 => Some("<f4"),
-        Dtype::Float16 => Some("<f2"),
-        Dtype::Bfloat16 => None,
+    match dtype.name() {
+        "float64" => Some("<f8"),
+        "float32" => Some("<f4"),
+        "float16" => Some("<f2"),
+        _ => None,
     }
-}
-
-/// Whether NumPy itself has the format.
-pub(super) fn has_name(dtype: Dtype) -> bool {
-    descr(dtype).is_some()
 }
 
 pub(super) fn write_array(array: &Array) -> Vec<u8> {

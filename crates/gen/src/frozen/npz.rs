@@ -6,7 +6,6 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::archive::Archive;
-pub(super) use super::npy::has_name;
 use super::npy::{self, Entry};
 use crate::GenError;
 

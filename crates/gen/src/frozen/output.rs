@@ -25,8 +25,8 @@ fn archive(id: &str, output: &Tensor) -> Result<Archive, GenError> {
     check_id(id, "`id`")?;
     let array = Array::of(output);
     array.check_size(OUTPUT)?;
-    let texts = [(ID, id), (DTYPE, output.dtype.name())].map(|(name, text)| (name.to_owned(), text.to_owned()));
-    Ok(Archive { texts: IndexMap::from(texts), arrays: IndexMap::from([(OUTPUT.to_owned(), array)]) })
+    let texts = IndexMap::from([(ID.to_owned(), id.to_owned())]);
+    Ok(Archive { texts, arrays: IndexMap::from([(OUTPUT.to_owned(), array)]) })
 }
 
 fn stored(mut archive: Archive) -> Result<StoredOutput, GenError> {
@@ -52,7 +52,7 @@ pub(super) fn dtype(name: &str) -> Result<Dtype, GenError> {
     })
 }
 
-/// An output as a safetensors file: the tensor `output`, metadata `id` and `dtype`. NaN is stored as the quiet NaN.
+/// An output as a safetensors file: the tensor `output`, metadata `id`. NaN is stored as the quiet NaN.
 ///
 /// # Errors
 /// A tensor whose elements are not as many as its shape says, an id that is none.
@@ -60,12 +60,13 @@ pub fn output_to_safetensors(id: &str, output: &Tensor) -> Result<Vec<u8>, GenEr
     safetensors::write(&archive(id, output)?)
 }
 
-/// Reads an output from a safetensors file with the one tensor `output`; metadata `id` and `dtype` may be absent.
+/// Reads an output from a safetensors file with the one tensor `output`; the metadata `id` may be absent, and others are
+/// not looked at.
 ///
 /// # Errors
 /// Other tensors, a format that is none of floating-point numbers, sizes that do not fit.
 pub fn output_from_safetensors(bytes: &[u8]) -> Result<StoredOutput, GenError> {
-    stored(safetensors::read(bytes, &[ID, DTYPE])?)
+    stored(safetensors::read(bytes, ID)?)
 }
 
 /// An output as a NumPy archive: the array `output`, texts `id` and `dtype`. bfloat16 and float8 come as unsigned integers.
@@ -73,7 +74,9 @@ pub fn output_from_safetensors(bytes: &[u8]) -> Result<StoredOutput, GenError> {
 /// # Errors
 /// A tensor whose elements are not as many as its shape says, an id that is none.
 pub fn output_to_npz(id: &str, output: &Tensor) -> Result<Vec<u8>, GenError> {
-    npz::write(&archive(id, output)?)
+    let mut archive = archive(id, output)?;
+    archive.texts.insert(DTYPE.to_owned(), output.dtype.name().to_owned());
+    npz::write(&archive)
 }
 
 /// Reads an output from a NumPy archive: `numpy.savez(file, output=output, dtype="bfloat16")`. The text `id` may be absent,

@@ -11,10 +11,15 @@ use crate::GenError;
 fn kind(element: Element) -> Option<Kind> {
     Some(match element {
         Element::Bool => Kind::BOOL,
-        Element::Float(Dtype::Float64) => Kind::F64,
-        Element::Float(Dtype::Float32) => Kind::F32,
-        Element::Float(Dtype::Bfloat16) => Kind::BF16,
-        Element::Float(Dtype::Float16) => Kind::F16,
+        Element::Float(dtype) => match dtype.name() {
+            "float64" => Kind::F64,
+            "float32" => Kind::F32,
+            "bfloat16" => Kind::BF16,
+            "float16" => Kind::F16,
+            "float8_e4m3fn" => Kind::F8_E4M3,
+            "float8_e5m2" => Kind::F8_E5M2,
+            _ => return None,
+        },
         Element::Bits(_) => return None,
     })
 }
@@ -24,7 +29,11 @@ fn element(kind: Kind) -> Option<Element> {
     floats.chain([Element::Bool]).find(|element| self::kind(*element) == Some(kind))
 }
 
+/// One text at most: the container writes several in the order of a hash map, which is another one each time.
 pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
+    if archive.texts.len() > 1 {
+        return Err(GenError::new("texts", "metadata", "one at most", archive.texts.len().to_string()));
+    }
     let failed = |name: &str, error: &dyn std::fmt::Display| {
         GenError::new("array", format!("`{name}`"), "one that safetensors can hold", error.to_string())
     };
@@ -38,17 +47,15 @@ pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
     safetensors::serialize(views, Some(texts)).map_err(|error| failed("all", &error))
 }
 
-/// Reads all arrays, and the texts of these names; other metadata are somebody else's.
-pub(super) fn read(bytes: &[u8], texts: &[&str]) -> Result<Archive, GenError> {
+/// Reads all arrays, and the text of this name; other metadata are somebody else's.
+pub(super) fn read(bytes: &[u8], text: &str) -> Result<Archive, GenError> {
     let failed =
         |error: &dyn std::fmt::Display| GenError::new("file", "its header", "a safetensors file", error.to_string());
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| failed(&error))?;
     let file = SafeTensors::deserialize(bytes).map_err(|error| failed(&error))?;
     let mut archive = Archive::default();
-    for name in texts {
-        let text = metadata.metadata().as_ref().and_then(|all| all.get(*name));
-        archive.texts.extend(text.map(|text| ((*name).to_owned(), text.clone())));
-    }
+    let found = metadata.metadata().as_ref().and_then(|all| all.get(text));
+    archive.texts.extend(found.map(|found| (text.to_owned(), found.clone())));
     let mut arrays = IndexMap::new();
     for (name, view) in file.iter() {
         let element = element(view.dtype()).ok_or_else(|| {

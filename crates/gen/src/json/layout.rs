@@ -2,12 +2,14 @@
 
 use std::io::{Result, Write};
 
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 
 /// What is open where the writer stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
-    Object,
+    Object {
+        empty: bool,
+    },
     /// An array, and whether its entries are on lines of their own.
     Array {
         broken: bool,
@@ -36,21 +38,31 @@ impl Layout {
 }
 
 impl Formatter for Layout {
+    /// Whole numbers without a point; −0 keeps it, because a reader that takes it for a whole number would lose its sign.
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> Result<()> {
+        let whole = value.fract() == 0.0 && value.abs() < 1e15 && (value != 0.0 || value.is_sign_positive());
+        if whole { write!(writer, "{value:.0}") } else { CompactFormatter.write_f64(writer, value) }
+    }
+
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
         self.entry(writer)?;
-        self.0.push(Open::Object);
+        self.0.push(Open::Object { empty: true });
         writer.write_all(b"{")
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
-        self.0.pop();
-        self.line(writer)?;
+        if self.0.pop() != Some(Open::Object { empty: true }) {
+            self.line(writer)?;
+        }
         writer.write_all(b"}")
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> Result<()> {
         if !first {
             writer.write_all(b",")?;
+        }
+        if let Some(Open::Object { empty }) = self.0.last_mut() {
+            *empty = false;
         }
         self.line(writer)
     }

@@ -4,6 +4,8 @@
 
 mod domain;
 mod exact;
+mod frozen_files;
+mod frozen_text;
 mod margin;
 mod masks;
 mod shrinking;

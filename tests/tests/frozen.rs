@@ -1,0 +1,237 @@
+//! The frozen cases under `snapshots/`: made again, they are the same bytes, whatever the machine does; and they catch what
+//! the live suite catches.
+
+#![allow(clippy::disallowed_methods, reason = "tests read the files they check")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::law::{Judge, evaluate};
+use qkvet_engine::lowering::Want;
+use qkvet_engine::simulate::Simulator;
+use qkvet_gen::frozen::{
+    FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, freeze, frozen_groups, frozen_plans,
+    read_manifest, strip_snapshot_header, write_group, write_manifest,
+};
+use qkvet_gen::{CasePlan, build, plans};
+use qkvet_spec::{Catalog, Execution, Meaning, Suite, Verdict};
+use qkvet_tests::{python, root};
+use tempfile::TempDir;
+
+fn catalog() -> Catalog {
+    Catalog::embedded().expect("the embedded catalog")
+}
+
+fn folder(suite: &str) -> PathBuf {
+    root().join("snapshots").join(suite)
+}
+
+/// Freezes plans on so many threads; the order is that of the plans.
+fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize) -> Vec<FrozenCase> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(plan) = plans.get(at) else { break done };
+            let case = build(&catalog.laws["value"], plan).expect("a case");
+            done.push((at, freeze(catalog, &case).unwrap_or_else(|error| panic!("{error}"))));
+        }
+    };
+    let mut cases: Vec<(usize, FrozenCase)> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|handle| handle.join().expect("a worker")).collect()
+    });
+    cases.sort_by_key(|(at, _)| *at);
+    cases.into_iter().map(|(_, case)| case).collect()
+}
+
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn groups(catalog: &Catalog, suite: &Suite, threads: usize) -> Vec<FrozenGroup> {
+    let plans = frozen_plans(catalog, suite, &suite.dtypes).expect("plans").text;
+    frozen_groups(suite, frozen(catalog, &plans, threads))
+}
+
+fn larger(catalog: &Catalog, plans: &[CasePlan]) -> Vec<LargerEntry> {
+    let entry = |case: &FrozenCase| LargerEntry::new(case, &case_to_safetensors(case).expect("a file"));
+    frozen(catalog, plans, workers()).iter().map(entry).collect()
+}
+
+/// Compares texts with the files of a suite's folder, which holds no others.
+fn compare(suite: &str, texts: &BTreeMap<String, String>) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(folder(suite));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (name, text) in texts {
+            insta::assert_snapshot!(name.as_str(), text);
+        }
+    });
+    let names = std::fs::read_dir(folder(suite)).expect("the folder of the suite");
+    let names: BTreeSet<String> =
+        names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    // What insta leaves beside a snapshot that differs is not of the folder.
+    let names: BTreeSet<String> = names.into_iter().filter(|name| !name.ends_with(".new")).collect();
+    let expected: BTreeSet<String> = texts.keys().map(|name| format!("{name}.snap")).collect();
+    assert_eq!(names, expected, "{suite}: files that nothing makes, or that are missing");
+}
+
+/// Every text of a suite, made now. Larger cases come from the manifest in the repository unless they are given.
+fn texts(suite: &Suite, groups: &[FrozenGroup], larger: Vec<LargerEntry>) -> BTreeMap<String, String> {
+    let manifest = Manifest::new(suite, groups, larger).expect("a manifest");
+    let group = |group: &FrozenGroup| (group.group.clone(), write_group(group).expect("a text"));
+    let mut texts: BTreeMap<String, String> = groups.iter().map(group).collect();
+    texts.insert("manifest".to_owned(), write_manifest(&manifest));
+    texts
+}
+
+#[test]
+fn the_answers_are_the_same_for_ever() {
+    let catalog = catalog();
+    for suite in ["smoke", "core"].map(|suite| &catalog.suites[suite]) {
+        let groups = groups(&catalog, suite, workers());
+        let plans = frozen_plans(&catalog, suite, &suite.dtypes).expect("plans").larger;
+        compare(&suite.suite, &texts(suite, &groups, larger(&catalog, &plans)));
+    }
+}
+
+#[test]
+fn threads_and_products_change_nothing() {
+    let catalog = catalog();
+    let suite = &catalog.suites["core"];
+    let one = texts(suite, &groups(&catalog, suite, 1), Vec::new());
+    assert_eq!(one, texts(suite, &groups(&catalog, suite, 2), Vec::new()));
+    // Whatever bits faer returns on this machine, its enclosures agree with every number that is written.
+    for case in groups(&catalog, suite, workers()).iter().flat_map(|group| &group.cases) {
+        let call = call_of(&case.case).expect("a call");
+        for (contract, bounds) in &case.bounds {
+            let contract = &catalog.contracts[contract];
+            let expected = interpret(&Meaning::standard(), &call, contract, Want::Output);
+            assert_eq!(expected.shape, case.answer.shape);
+            for (at, decimal) in case.answer.values.iter().enumerate() {
+                let (ball, hard) = (expected.exact[at], expected.hard[at]);
+                let distance = (ball.mid - decimal.to_f64()).abs();
+                // The decimal is off by its last digit, and binary64 by half a unit: `error` says by how much in all.
+                assert!(distance <= ball.rad + decimal.error(), "{}: {decimal} and {ball:?}", case.id);
+                // Another order of summation moves the bound by its last places, three digits hide that.
+                assert!(hard * (1.0 - 1.0 / 1024.0) <= bounds[at], "{}: {hard} and {}", case.id, bounds[at]);
+            }
+        }
+    }
+}
+
+/// The example that reads the text with NumPy alone, on a target; its exit code and last line.
+fn frozen_reader(suite: &str, target: &str, more: &[&str]) -> Option<(Option<i32>, String)> {
+    // `cargo xtask test` prepares one; under CI its absence is a failure, not a silent pass.
+    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+    let output = Command::new(python()?)
+        .args(["examples/frozen_reader.py", &format!("snapshots/{suite}"), target])
+        .args(more)
+        .current_dir(root())
+        .output()
+        .expect("Python starts");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last =
+        stdout.lines().last().map_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned(), str::to_owned);
+    Some((output.status.code(), last))
+}
+
+#[test]
+fn numpy_alone_reads_the_answers() {
+    for suite in ["smoke", "core"] {
+        let Some((code, last)) = frozen_reader(suite, "examples/numpy_attention.py:attention", &[]) else { return };
+        assert_eq!(code, Some(0), "{suite}: {last}");
+        assert!(last.contains(" checked, 0 wrong, 0 skipped"), "{suite}: {last}");
+    }
+    let faulty = |name: &str| format!("tests/fixtures/faulty/{name}.py:attention");
+    let names = [
+        "causal_upper_left",
+        "heads_by_remainder",
+        "last_key_dropped",
+        "mask_inverted",
+        "scale_inverse_d",
+        "softmax_over_queries",
+    ];
+    for name in names {
+        let (code, last) = frozen_reader("core", &faulty(name), &[]).expect("Python");
+        assert_eq!(code, Some(1), "{name}: {last}");
+        assert!(last.contains(" wrong, 0 skipped"), "{name}: {last}");
+    }
+    // What is declared is right: the cases that ask something else are skipped, and enough others are left.
+    let declared = [
+        ("causal_upper_left", "causal=upper-left"),
+        ("heads_by_remainder", "head-map=tiled"),
+        ("mask_inverted", "mask=true-hides"),
+    ];
+    for (name, convention) in declared {
+        let (code, last) = frozen_reader("core", &faulty(name), &["--convention", convention]).expect("Python");
+        assert_eq!(code, Some(0), "{name}: {last}");
+        assert!(last.contains(" checked, 0 wrong, ") && !last.starts_with("0 "), "{name}: {last}");
+    }
+    let (code, last) = frozen_reader("core", "examples/nothing.py:attention", &[]).expect("Python");
+    assert_eq!(code, Some(2), "{last}");
+    let (code, last) = frozen_reader("nothing", "examples/numpy_attention.py:attention", &[]).expect("Python");
+    assert_eq!(code, Some(2), "{last}");
+    let folder = TempDir::new().expect("a folder");
+    let nothing = folder.path().join("nothing.py");
+    std::fs::write(&nothing, "def attention(*all):\n    raise NotImplementedError\n").expect("a file");
+    let (code, last) = frozen_reader("smoke", &format!("{}:attention", nothing.display()), &[]).expect("Python");
+    assert_eq!(code, Some(4), "{last}");
+}
+
+#[test]
+fn core_catches_every_fault_that_the_live_suite_catches_by_value() {
+    let catalog = catalog();
+    let (suite, law) = (&catalog.suites["core"], &catalog.laws["value"]);
+    let groups = groups(&catalog, suite, workers());
+    let cases: Vec<&FrozenCase> = groups.iter().flat_map(|group| &group.cases).collect();
+    let idle = cases.iter().filter(|case| case.hunts.is_empty()).count();
+    assert!(20 * idle <= cases.len(), "{idle} of {} cases catch nothing", cases.len());
+    let mut missed = Vec::new();
+    for dtype in &suite.dtypes {
+        let contract = catalog.default_contract(*dtype).expect("a contract");
+        let live: Vec<_> =
+            plans(suite, &[law], &[*dtype], 0).iter().map(|plan| build(law, plan).expect("a case")).collect();
+        for (id, fault) in &catalog.faults {
+            let mut target = Simulator::new(Meaning::standard(), Execution::standard()).with_fault(fault.clone());
+            let meaning = &Meaning::standard();
+            let caught = fault.behavior.is_none()
+                && live.iter().any(|case| {
+                    let outcome = evaluate(law, case, Judge { meaning, contract }, &mut target).expect("a verdict");
+                    outcome.verdict == Verdict::Fail
+                });
+            let hunted = cases.iter().any(|case| case.case.dtype == *dtype && case.hunts.contains(id));
+            if caught && !hunted {
+                missed.push(format!("{id} in {dtype}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "caught live, not by a frozen case: {}", missed.join(", "));
+}
+
+#[test]
+fn the_files_are_small_and_say_what_the_manifest_says() {
+    for (suite, most) in [("smoke", 400_000), ("core", 5_000_000)] {
+        let read = |file: &str| std::fs::read_to_string(folder(suite).join(file)).expect("a text");
+        let manifest = read_manifest(&read("manifest.snap")).unwrap_or_else(|error| panic!("{error}"));
+        let mut size = 0;
+        for entry in &manifest.groups {
+            let text = read(&entry.file);
+            size += text.len();
+            let group = manifest.read_group(&entry.file, &text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(write_group(&group).expect("a text"), strip_snapshot_header(&text).expect("a header"));
+            // One changed digit is noticed, by the hash and, if it is an input's, by the id.
+            let changed = text.replacen("0.", "1.", 1);
+            assert!(changed == text || manifest.read_group(&entry.file, &changed).is_err());
+        }
+        assert!(size <= most, "{suite}: {size} bytes of text, at most {most}");
+        assert!(!manifest.larger.is_empty());
+    }
+}
