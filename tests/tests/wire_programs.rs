@@ -44,7 +44,7 @@ fn node() -> Option<String> {
 
 fn check(command: &str, args: &[&str]) -> Finished {
     let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &[&["check", &format!("exec:{command}"), "-q", "--suite", "smoke"], args].concat())
+    run(folder.path(), &[&["check", &format!("exec:{command}"), "-q"], args].concat())
 }
 
 fn c(fault: &str, args: &[&str]) -> Finished {
@@ -53,16 +53,16 @@ fn c(fault: &str, args: &[&str]) -> Finished {
 
 #[test]
 fn the_c_example_is_right() {
-    c("", &[]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
+    c("", &["--suite", "smoke"]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
     c("", &["--suite", "core", "--dtype", "float32"]).expect(0, &["no finding in"]);
 }
 
 #[test]
 fn what_breaks_in_c_is_named_and_the_run_goes_on() {
-    let causal = ["--dtype", "float32", "--law", "value"];
+    let causal = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
     let finished = c("segfault", &causal);
     finished.expect(1, &["CRASH", "SIGSEGV", "PASS"]);
-    let finished = c("hang", &["--dtype", "float32", "--timeout", "1"]);
+    let finished = c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "1"]);
     finished.expect(1, &["TIMEOUT", "stopped early: 3 calls did not answer in time", "PASS"]);
     let finished = c("short", &causal);
     finished.expect(3, &["ERROR", "output", "bytes", "PASS"]);
@@ -73,10 +73,10 @@ fn what_breaks_in_c_is_named_and_the_run_goes_on() {
 #[test]
 fn what_a_function_prints_is_no_answer() {
     // The harness moves standard output away, so that nobody notices; without that, qkvet does, and says so.
-    let quiet = c("printf", &["--dtype", "float32"]);
+    let quiet = c("printf", &["--suite", "smoke", "--dtype", "float32"]);
     quiet.expect(0, &["no finding in"]);
     assert!(!format!("{}{}", quiet.stdout, quiet.stderr).contains("n_k = "), "{}", quiet.stdout);
-    c("noise", &["--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
+    c("noise", &["--suite", "smoke", "--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_header_is_cpp_too() {
 fn the_node_example_is_right() {
     let Some(node) = node() else { return };
     let program = format!("{node} {}", root().join("examples/node/attention.mjs").display());
-    check(&program, &[]).expect(0, &["no finding in", "example-node 1, javascript"]);
+    check(&program, &["--suite", "smoke"]).expect(0, &["no finding in", "example-node 1, javascript"]);
 }
 
 /// A script that starts `program` and keeps both directions of its conversation.
@@ -105,9 +105,11 @@ fn recorder(folder: &Path, program: &str) -> PathBuf {
     script
 }
 
+/// The messages among the lines: what does not begin with a brace is none.
 fn messages(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
 /// A validator of one kind of message.
@@ -144,7 +146,7 @@ fn recorded_conversations_fit_the_schema() {
     for program in programs {
         let folder = TempDir::new().expect("a folder");
         let script = recorder(folder.path(), &program);
-        check(&script.display().to_string(), &["--dtype", "float32"]).expect(0, &[]);
+        check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"]).expect(0, &[]);
         fits_the_schema(folder.path());
     }
     let Some(python) = python() else { return };
