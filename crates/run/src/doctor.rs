@@ -70,8 +70,13 @@ fn message(sent: bool, line: &[u8]) -> DoctorEvent {
 }
 
 fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
-    if let StartError::Protocol { error, .. } = error {
+    if let StartError::Protocol { error, heard, .. } = error {
         tell(bad_field(error));
+        if let Some(stray) = &heard.stray {
+            let text = format!("before it came a line that does not begin with `{{`: {stray}");
+            tell(DoctorEvent::Shown(Diagnosis::NotOffered, text, None));
+        }
+        return;
     }
     let text = error.to_string();
     let (text, hint) = text.split_once("\nhint: ").map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
@@ -142,7 +147,7 @@ impl Doctor<'_, '_> {
         if let Some(missing) = supports.and_then(|supports| crate::process::unsupported(&supports, call)) {
             return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"), None);
         }
-        if let Some(output) = self.answer(call, |_| ()) {
+        if let Some(output) = self.answer(call, None) {
             self.judge(call, &output);
         }
     }
@@ -160,7 +165,8 @@ impl Doctor<'_, '_> {
         (self.tell)(DoctorEvent::Step(
             "a param that the program cannot know: to be declined, never ignored".to_owned(),
         ));
-        match self.exchange(call, |run| run["params"]["qkvet_unknown"] = 1.into()) {
+        let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
+        match self.exchange(call, Some(&tweak)) {
             Some(Response::Unsupported(reason)) => self.show(Diagnosis::Well, format!("declined: {reason}"), None),
             Some(other) => {
                 let text = format!("expected status unsupported, got {}", status(&other));
@@ -179,15 +185,15 @@ impl Doctor<'_, '_> {
             run["qkvet_note"] = strange();
             run["tensors"]["query"]["qkvet_note"] = strange();
         };
-        if let Some(output) = self.answer(call, tweak) {
+        if let Some(output) = self.answer(call, Some(&tweak)) {
             self.judge(call, &output);
         }
     }
 
     fn twice(&mut self, call: &Call) {
         (self.tell)(DoctorEvent::Step("the same call twice".to_owned()));
-        let Some(first) = self.answer(call, |_| ()) else { return };
-        let Some(second) = self.answer(call, |_| ()) else { return };
+        let Some(first) = self.answer(call, None) else { return };
+        let Some(second) = self.answer(call, None) else { return };
         let bits = |output: &Output| output.output.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         if bits(&first) == bits(&second) && first.output.shape == second.output.shape {
             self.show(Diagnosis::Well, "the same bits".to_owned(), None);
@@ -220,7 +226,7 @@ impl Doctor<'_, '_> {
     }
 
     /// The output of a call; what is there instead is shown.
-    fn answer(&mut self, call: &Call, tweak: impl Fn(&mut Value)) -> Option<Output> {
+    fn answer(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Output> {
         match self.exchange(call, tweak)? {
             Response::Output(output) => Some(*output),
             Response::Unsupported(reason) => {
@@ -235,7 +241,7 @@ impl Doctor<'_, '_> {
     }
 
     /// Puts a call, changed by `tweak`, to a live process; `None` if there was no answer of the protocol.
-    fn exchange(&mut self, call: &Call, tweak: impl Fn(&mut Value)) -> Option<Response> {
+    fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Response> {
         let mut live = match self.live.take() {
             Some(live) => live,
             None => match Conversation::start(&self.launch, &mut |_, _| ()) {
@@ -250,9 +256,14 @@ impl Doctor<'_, '_> {
         self.seq += 1;
         let payload = if live.files { Payload::File } else { Payload::Inline };
         let request = Request::Run(run_request(self.seq, Some("doctor"), call, &live.scratch, payload));
-        let mut request = serde_json::to_value(request).ok()?;
-        tweak(&mut request);
-        let bytes = line(&request).ok()?;
+        let bytes = match tweak {
+            Some(tweak) => {
+                let mut request = serde_json::to_value(request).ok()?;
+                tweak(&mut request);
+                line(&request).ok()?
+            }
+            None => line(&request).ok()?,
+        };
         (self.tell)(message(true, &bytes));
         let asked = Asked::by(self.seq, call);
         if let Err(early) = live.child.send(bytes, asked.line_limit()) {
