@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod doctor;
 mod explain;
 mod list;
 mod merge;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::check(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),
