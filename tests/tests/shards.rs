@@ -181,8 +181,8 @@ fn shards_that_do_not_belong_together_are_errors() {
     let merge = |paths: &[&str], parts: &[&str]| {
         let _ = run(path, &[&["merge"], paths].concat()).expect(2, parts);
     };
-    merge(&[&first, &third], &["expected 3, got 2", "shard 2 is missing"]);
-    merge(&[&first], &["shard 2, 3 is missing"]);
+    merge(&[&first, &third], &["expected 3, got 2", "missing 2"]);
+    merge(&[&first], &["missing 2, 3"]);
     merge(&[&first, &second, &third, "again.jsonl"], &["shard 2 of 3: expected once", "again.jsonl", "2-of-3.jsonl"]);
     merge(&[&first, "seed.jsonl", &third], &["seed at seed.jsonl: expected 0", "got 1"]);
     merge(&[&first, "four.jsonl", &third], &["number of shards at four.jsonl: expected 3", "got 4"]);

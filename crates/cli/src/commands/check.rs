@@ -24,16 +24,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let dtypes = dtypes(args, &suite, target.entry.dtypes.as_deref())?;
     let conventions = setup::conventions(&target, &args.on.convention, &catalog)?;
     let contracts = setup::contracts(&target, &args.on.contract, &dtypes, &catalog)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // The second interrupt ends the program at once.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            end_all();
-            #[expect(clippy::exit, reason = "asked for twice")]
-            std::process::exit(i32::from(crate::exit::INTERRUPTED));
-        }
-    });
+    let stop = stop_on_interrupt();
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
@@ -68,6 +59,20 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     write_report(&summary, args.format)?;
     Ok(ExitCode::from(code(&summary, args.strict)))
+}
+
+/// A flag that the first interrupt sets; the second ends the program at once.
+pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            end_all();
+            #[expect(clippy::exit, reason = "asked for twice")]
+            std::process::exit(i32::from(crate::exit::INTERRUPTED));
+        }
+    });
+    stop
 }
 
 fn file_name(shard: Shard) -> String {
