@@ -69,7 +69,8 @@ static int attention(const qkvet_call *call, qkvet_output *out) {
 }
 
 int main(int n_arguments, char **arguments) {
-    qkvet_program program = {"example-c", "1", "cpu", "float64 float32 bfloat16 float16", NULL, NULL, attention, 0, 0};
+    qkvet_program program = {"example-c", "1", "cpu", "float64 float32 bfloat16 float16",
+                             "scale causal mask bias", "output weights", attention, 0, 0};
     if (n_arguments > 1) fault = arguments[1];
     program.keeps_stdout = has_fault("noise");
     program.sends_blindly = has_fault("short");

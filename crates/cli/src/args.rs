@@ -35,6 +35,11 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Judge outputs that were computed elsewhere from exported or frozen cases
     Judge(JudgeArgs),
+    /// Hold the whole conversation with a program once and show it
+    #[command(
+        after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
+    )]
+    Doctor(DoctorArgs),
     /// List what is known
     List {
         /// What to list
@@ -244,6 +249,14 @@ pub(crate) struct MergeArgs {
     /// Its configuration file; default: qkvet.yaml beside it or above
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// A program, exec:./program, or a Python function
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) on: TargetArgs,
 }
 
 #[derive(Debug, clap::Args)]

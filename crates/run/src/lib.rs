@@ -1,6 +1,7 @@
 //! Targets, the worker process, the wire and the runner: everything that touches foreign code.
 
 pub mod config;
+pub mod doctor;
 pub mod flash;
 pub mod frozen;
 pub mod process;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::wire::HelloAnswer;
 use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
@@ -83,7 +82,7 @@ impl TargetKind {
             }
             Self::Exec(config) => {
                 let target = config.start()?;
-                let environment = describe(target.greeting());
+                let environment = target.describe();
                 OpenTarget::live(target, environment)
             }
         })
@@ -138,29 +137,6 @@ impl TargetKind {
             Self::Exec(config) => Some(&mut config.limits),
         }
     }
-}
-
-/// `libattn 1.4, c, on cpu`, and what it says to support.
-fn describe(greeting: &HelloAnswer) -> Vec<String> {
-    let HelloAnswer { name, version, language, device, supports, .. } = greeting;
-    let version = version.as_ref().map(|version| format!(" {version}"));
-    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
-    if let Some(language) = language {
-        line += &format!(", {language}");
-    }
-    if let Some(device) = device {
-        line += &format!(", on {device}");
-    }
-    let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
-        vec![("formats", &supports.dtypes), ("options", &supports.options), ("results", &supports.outputs)]
-    });
-    let listed = |(what, list): (&str, &Option<Vec<String>>)| {
-        let names = list.as_ref()?.join(" ");
-        Some(format!("{what} {}", if names.is_empty() { "none" } else { &names }))
-    };
-    let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
-    let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
-    std::iter::once(line).chain(supports).collect()
 }
 
 /// A target as named, and what `qkvet.yaml` declares for it.

@@ -225,3 +225,29 @@ fn writing_to_the_protocol_is_named() {
     check("false_answer", "Broken(Trouble { what: \"seq: expected 1, got 999\"");
     check("endless_line", "Broken(Trouble { what: \"expected an answer of up to ");
 }
+
+#[test]
+fn large_tensors_travel_by_file() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("returns_value").expect("starts");
+    for dtype in [Dtype::Float64, Dtype::Float32, Dtype::Float16] {
+        let call = random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 4, d_v: 32 }, dtype, 1);
+        assert_eq!(output(target.call(&call)).output, call.value);
+    }
+}
+
+#[test]
+fn the_worker_leaves_at_once() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("stays_at_exit").expect("starts");
+    output(target.call(&small_call()));
+    let start = Instant::now();
+    drop(target);
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+}

@@ -6,6 +6,7 @@ mod call;
 mod case;
 mod catalog;
 mod contract;
+mod doctor;
 mod dtype;
 mod event;
 mod formula;
@@ -26,6 +27,7 @@ pub use call::{BoolTensor, Call, Dims, Output, Response, Target, Tensor, Trouble
 pub use case::{Binding, Case, CaseOptions, Matrices};
 pub use catalog::Catalog;
 pub use contract::Contract;
+pub use doctor::{Diagnosis, DoctorEvent};
 pub use dtype::Dtype;
 pub use event::{CaseRecord, Coverage, Event, Finding, FindingKind, RunInfo, Summary};
 pub use formula::Formula;

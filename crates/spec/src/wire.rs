@@ -222,7 +222,7 @@ impl WireDtype {
         }
     }
 
-    /// The number format; `None` for truth values and for formats that this version does not compute with.
+    /// The number format; `None` for truth values.
     pub fn dtype(self) -> Option<Dtype> {
         Dtype::from_name(self.name())
     }
@@ -235,6 +235,8 @@ impl From<Dtype> for WireDtype {
             Dtype::Float32 => Self::Float32,
             Dtype::Bfloat16 => Self::Bfloat16,
             Dtype::Float16 => Self::Float16,
+            Dtype::Float8E4m3fn => Self::Float8E4m3fn,
+            Dtype::Float8E5m2 => Self::Float8E5m2,
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Launch<'a> {
 /// Runs it, prints the report and gives the exit code.
 pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, Failure> {
     let mut target = launch.target;
-    let stop = interrupt();
+    let stop = stop_on_interrupt();
     let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
@@ -103,8 +103,8 @@ pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Fail
     }
 }
 
-/// Set by the first interrupt; the second ends the program at once.
-fn interrupt() -> Arc<AtomicBool> {
+/// A flag that the first interrupt sets; the second ends the program at once.
+pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let _ = ctrlc::set_handler(move || {

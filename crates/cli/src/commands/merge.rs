@@ -4,17 +4,17 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use qkvet_report::Progress;
 use qkvet_run::config::TargetEntry;
+use qkvet_run::process::Watch;
 use qkvet_run::record::{Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
 
-use super::launch::write_report;
+use super::launch::{stop_on_interrupt, write_report};
 use super::setup;
 use crate::args::{MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
@@ -28,7 +28,12 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     if header.tool != tool {
         return Err(Failure::Usage(format!("tool of the shards: expected {tool}, got {}", header.tool)));
     }
-    let live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
+    let stop = stop_on_interrupt();
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    let mut live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
+    if let Some(limits) = live.as_mut().and_then(TargetKind::limits_mut) {
+        limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
+    }
     let laws = header.laws.into_iter().map(|law| {
         let id = law.law.clone();
         check_law(law).map_err(|error| Failure::Usage(format!("law {id} of the shards: {}", error.error.message)))
@@ -44,7 +49,6 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     };
     let conventions = setup::conventions(&target, &header.conventions, &catalog)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let stop = AtomicBool::new(false);
     let config = RunConfig {
         catalog: &catalog,
         target: &target,
@@ -60,7 +64,6 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         sharding: None,
         stop: &stop,
     };
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
     let mut summary = run(&config, &mut |event| progress.event(&event))?;
     if let Some(trouble) = recorded.trouble() {
         return Err(Failure::Target(trouble));

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod doctor;
 mod explain;
 mod frozen;
 mod launch;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Replay(args) => replay::replay(&args),
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),

@@ -153,14 +153,14 @@ impl Child {
     }
 
     /// Asks the child to end with a last message; whether it did in time, and how.
-    pub(crate) fn farewell(&mut self, stop: Vec<u8>) -> Result<ExitStatus, Duration> {
+    pub(crate) fn farewell(&mut self, stop: Vec<u8>) -> Result<String, Duration> {
         self.pipes.send(stop);
         let start = Instant::now();
         while self.pipes.turn(Duration::ZERO) && start.elapsed() < FAREWELL {}
         self.pipes.close_input();
         let status = self.wait(FAREWELL);
         self.kill();
-        status.ok_or(FAREWELL)
+        status.map(describe).ok_or(FAREWELL)
     }
 
     /// Ends the process and all that it started and that stayed in its group.
@@ -194,7 +194,7 @@ impl Drop for Child {
 }
 
 /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
-pub(crate) fn describe(status: ExitStatus) -> String {
+fn describe(status: ExitStatus) -> String {
     if let Some(signal) = status.signal() {
         let name = match signal {
             4 => " (SIGILL)",

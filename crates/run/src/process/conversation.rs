@@ -31,8 +31,8 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts the program and greets it.
-    pub(crate) fn start(launch: &Launch) -> Result<Self, StartError> {
+    /// Starts the program and greets it; `trace` is shown what is sent (`true`) and what comes back.
+    pub(crate) fn start(launch: &Launch, trace: &mut dyn FnMut(bool, &[u8])) -> Result<Self, StartError> {
         let target = launch.name.clone();
         let scratch = Scratch::make()?;
         let mut child = Child::spawn(launch.command(), HELLO_LIMIT).map_err(|source| StartError::Spawn {
@@ -48,6 +48,7 @@ impl Conversation {
         };
         let request = line(&Request::Hello(hello(&scratch, launch.python.clone())))
             .map_err(|error| protocol(WireError::new("hello", "a target that JSON can name", error), &child))?;
+        trace(true, &request);
         // A message before the first question is read as its answer, and its mistakes are named.
         let received = match child.send(request, HELLO_LIMIT) {
             Ok(()) => receive(&mut child, launch, "hello"),
@@ -67,6 +68,7 @@ impl Conversation {
                 return Err(StartError::Timeout { target, limit, what, heard: heard(&child, stderr), hint });
             }
         };
+        trace(false, &message);
         let greeting = read_hello(&message).map_err(|error| protocol(error, &child))?;
         if !greeting.ok {
             let kind = greeting.python.and_then(|python| python.get("kind").cloned());

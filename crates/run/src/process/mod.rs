@@ -15,10 +15,13 @@ pub(crate) mod registry;
 mod target;
 mod watch;
 
+pub(crate) use child::Received;
+pub(crate) use conversation::{Conversation, receive};
 pub use error::{Heard, LoadKind, StartError};
 pub use exec::{ExecConfig, ExecError};
 pub use launch::Limits;
 pub(crate) use launch::{Launch, Program};
 pub use registry::end_all;
 pub use target::ProcessTarget;
+pub(crate) use target::{describe, unsupported};
 pub use watch::Watch;

@@ -25,7 +25,7 @@ pub struct ProcessTarget {
 
 impl ProcessTarget {
     pub(crate) fn start(launch: Launch) -> Result<Self, StartError> {
-        let conversation = Conversation::start(&launch)?;
+        let conversation = Conversation::start(&launch, &mut |_, _| ())?;
         conversation.warn_of_strays(&launch);
         Ok(Self {
             greeting: conversation.greeting.clone(),
@@ -42,6 +42,11 @@ impl ProcessTarget {
     /// What the program answered to `hello`.
     pub fn greeting(&self) -> &HelloAnswer {
         &self.greeting
+    }
+
+    /// Name, version, language and device, and what it says to support: one line each.
+    pub fn describe(&self) -> Vec<String> {
+        describe(&self.greeting)
     }
 
     /// How often the child was replaced.
@@ -64,7 +69,7 @@ impl ProcessTarget {
             return Err(Response::Crash(what.into()));
         }
         self.restarts += 1;
-        Conversation::start(&self.launch).map_err(|error| {
+        Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
             self.last_end = "could not be started".to_owned();
             let told = error.to_string();
             Response::Crash(format!("not restarted: {}", told.lines().next().unwrap_or_default()).into())
@@ -110,7 +115,7 @@ impl Drop for ProcessTarget {
 }
 
 /// What the call needs and the program does not list.
-fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
+pub(crate) fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
     let dtype = call.dtype().name();
     let options = [
         ("scale", call.scale.is_some()),
@@ -130,4 +135,27 @@ fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
     }
     let (output, _) = outputs.iter().find(|(name, on)| *on && lacks(&supports.outputs, name))?;
     Some(format!("{output} is not among its outputs"))
+}
+
+/// `libattn 1.4, c, on cpu`, and what it says to support.
+pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
+    let HelloAnswer { name, version, language, device, supports, .. } = greeting;
+    let version = version.as_ref().map(|version| format!(" {version}"));
+    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
+    if let Some(language) = language {
+        line += &format!(", {language}");
+    }
+    if let Some(device) = device {
+        line += &format!(", on {device}");
+    }
+    let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
+        vec![("formats", &supports.dtypes), ("options", &supports.options), ("results", &supports.outputs)]
+    });
+    let listed = |(what, list): (&str, &Option<Vec<String>>)| {
+        let names = list.as_ref()?.join(" ");
+        Some(format!("{what} {}", if names.is_empty() { "none" } else { &names }))
+    };
+    let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
+    let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
+    std::iter::once(line).chain(supports).collect()
 }

@@ -55,6 +55,10 @@ impl PythonTarget {
         Ok(Self { process, info })
     }
 
+    pub(crate) fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
+        launch(config)
+    }
+
     /// What the target told when it was loaded.
     pub fn info(&self) -> &PythonInfo {
         &self.info
@@ -76,7 +80,7 @@ impl Target for PythonTarget {
     }
 }
 
-pub(crate) fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
+fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
     let name = config.target.to_string();
     let load = Load {
         target: match &config.target.source {

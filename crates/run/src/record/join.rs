@@ -12,6 +12,9 @@ use super::file::{Header, ShardError, ShardFile, read_shard};
 /// Fields of a header that are a shard's own.
 const OWN_FIELDS: [&str; 5] = ["shard", "shards", "stopped", "warnings", "answers"];
 
+/// Missing shards that a message names.
+const MOST_NAMED: usize = 8;
+
 /// The shards of one run, together.
 #[derive(Debug)]
 pub struct Joined {
@@ -137,13 +140,15 @@ fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
             path(&pair[1])
         )));
     }
-    let missing: Vec<String> = (1..=count)
-        .filter(|number| !shards.iter().any(|shard| shard.header.shard == *number))
-        .map(|number| number.to_string())
-        .collect();
+    let is_missing = |number: &u32| !shards.iter().any(|shard| shard.header.shard == *number);
+    let mut missing: Vec<String> =
+        (1..=count).filter(is_missing).take(MOST_NAMED + 1).map(|number| number.to_string()).collect();
     if missing.is_empty() {
         return Ok(());
     }
+    if missing.len() > MOST_NAMED {
+        missing[MOST_NAMED] = "more".to_owned();
+    }
     let all = missing.join(", ");
-    Err(ShardError::Join(format!("shards: expected {count}, got {}: shard {all} is missing", shards.len())))
+    Err(ShardError::Join(format!("shards: expected {count}, got {}: missing {all}", shards.len())))
 }

@@ -173,7 +173,7 @@ def main():
     for line in iter(source.readline, b""):
         request = json.loads(line)
         if request["op"] == "stop":
-            return
+            break
         if request["op"] == "hello":
             try:
                 target = Target(request)
@@ -187,6 +187,13 @@ def main():
         # The line break before ends whatever else was written there.
         sink.write(b"\n" + json.dumps(answer).encode("ascii") + b"\n")
         sink.flush()
+    # Taking a library down in good order can take seconds, and nobody waits for it.
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    os._exit(0)
 
 
 main()

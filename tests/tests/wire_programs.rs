@@ -1,0 +1,195 @@
+//! Programs in other languages over the wire: right ones pass, broken ones are named, and every message fits the schema.
+
+#![allow(clippy::disallowed_methods, reason = "tests build and start programs")]
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use qkvet_tests::{Finished, python, root, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// `examples/c/attention.c`, compiled once; `cc` is what Rust links with.
+fn c_program() -> &'static Path {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, program) = BUILT.get_or_init(|| {
+        let folder = TempDir::new().expect("a folder");
+        let program = folder.path().join("attention");
+        compile("cc", &["-std=c99"], &program);
+        (folder, program)
+    });
+    program
+}
+
+/// No warning, whichever language the compiler takes it for.
+fn compile(compiler: &str, flags: &[&str], program: &Path) {
+    let output = Command::new(compiler)
+        .args(flags)
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O2", "-o"])
+        .arg(program)
+        .arg(root().join("examples/c/attention.c"))
+        .arg("-lm")
+        .output()
+        .unwrap_or_else(|error| panic!("{compiler}: {error}; Rust needs a C compiler too, to link"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn node() -> Option<String> {
+    let node = std::env::var("QKVET_TEST_NODE").ok();
+    assert!(node.is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_NODE: run `cargo xtask test`");
+    node
+}
+
+fn check(command: &str, args: &[&str]) -> Finished {
+    let folder = TempDir::new().expect("a folder");
+    run(folder.path(), &[&["check", &format!("exec:{command}"), "-q"], args].concat())
+}
+
+fn c(fault: &str, args: &[&str]) -> Finished {
+    check(&format!("{} {fault}", c_program().display()), args)
+}
+
+#[test]
+fn the_c_example_is_right() {
+    c("", &["--suite", "smoke"]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
+    c("", &["--suite", "core", "--dtype", "float32"]).expect(0, &["no finding in"]);
+}
+
+#[test]
+fn what_breaks_in_c_is_named_and_the_run_goes_on() {
+    let causal = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
+    let finished = c("segfault", &causal);
+    finished.expect(1, &["CRASH", "SIGSEGV", "PASS"]);
+    let finished = c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "1"]);
+    finished.expect(1, &["TIMEOUT", "stopped early: 3 calls did not answer in time", "PASS"]);
+    let finished = c("short", &causal);
+    finished.expect(3, &["ERROR", "output", "bytes", "PASS"]);
+    let report = c("short", &[&causal[..], &["--format", "json"]].concat()).json();
+    assert!(report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(), "{report:#}");
+}
+
+#[test]
+fn what_a_function_prints_is_no_answer() {
+    // The harness moves standard output away, so that nobody notices; without that, qkvet does, and says so.
+    let quiet = c("printf", &["--suite", "smoke", "--dtype", "float32"]);
+    quiet.expect(0, &["no finding in"]);
+    assert!(!format!("{}{}", quiet.stdout, quiet.stderr).contains("n_k = "), "{}", quiet.stdout);
+    c("noise", &["--suite", "smoke", "--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
+}
+
+#[test]
+fn the_header_is_cpp_too() {
+    let folder = TempDir::new().expect("a folder");
+    if Command::new("c++").arg("--version").output().is_ok() {
+        compile("c++", &["-x", "c++", "-std=c++11"], &folder.path().join("attention"));
+    }
+}
+
+#[test]
+fn the_node_example_is_right() {
+    let Some(node) = node() else { return };
+    let program = format!("{node} {}", root().join("examples/node/attention.mjs").display());
+    check(&program, &["--suite", "smoke"]).expect(0, &["no finding in", "example-node 1, javascript"]);
+}
+
+/// A script that starts `program` and keeps both directions of its conversation.
+fn recorder(folder: &Path, program: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let script = folder.join("recorder.sh");
+    let text =
+        format!("#!/bin/sh\ncd '{}'\ntee requests.jsonl | {program} \"$@\" | tee answers.jsonl\n", folder.display());
+    std::fs::write(&script, text).expect("a script");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    script
+}
+
+/// The messages among the lines: what does not begin with a brace is none.
+fn messages(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+/// A validator of one kind of message.
+fn validator(kind: &str) -> jsonschema::Validator {
+    let text = std::fs::read_to_string(root().join("docs/schema/wire.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(schema["$defs"].get(kind).is_some(), "no definition of {kind}");
+    let of_kind = json!({ "$ref": format!("#/$defs/{kind}"), "$defs": schema["$defs"] });
+    jsonschema::validator_for(&of_kind).expect("a schema")
+}
+
+/// Both directions of a conversation fit the schema.
+fn fits_the_schema(folder: &Path) {
+    let check = |kind: &str, messages: &[Value]| {
+        let validator = validator(kind);
+        for message in messages {
+            if let Err(error) = validator.validate(message) {
+                panic!("{kind} at {}: {error}\n{message}", error.instance_path());
+            }
+        }
+    };
+    let (requests, answers) = (messages(&folder.join("requests.jsonl")), messages(&folder.join("answers.jsonl")));
+    check("Request", &requests);
+    check("HelloAnswer", &answers[..1]);
+    check("RunAnswer", &answers[1..]);
+    assert!(answers.len() > 20 && requests.len() >= answers.len(), "{} {}", requests.len(), answers.len());
+    assert!(answers.iter().any(|answer| answer["status"] == "ok"), "no call was answered");
+}
+
+#[test]
+fn recorded_conversations_fit_the_schema() {
+    let mut programs = vec![c_program().display().to_string()];
+    programs.extend(node().map(|node| format!("{node} {}", root().join("examples/node/attention.mjs").display())));
+    for program in programs {
+        let folder = TempDir::new().expect("a folder");
+        let script = recorder(folder.path(), &program);
+        check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"]).expect(0, &[]);
+        fits_the_schema(folder.path());
+    }
+    let Some(python) = python() else { return };
+    let folder = TempDir::new().expect("a folder");
+    let script = recorder(folder.path(), &python);
+    let target = root().join("examples/numpy_attention.py");
+    std::fs::copy(target, folder.path().join("target.py")).expect("a copy");
+    let finished = run(
+        folder.path(),
+        &[
+            "check",
+            "target.py:attention",
+            "-q",
+            "--suite",
+            "smoke",
+            "--dtype",
+            "float32",
+            "--python",
+            &script.display().to_string(),
+        ],
+    );
+    finished.expect(0, &[]);
+    fits_the_schema(folder.path());
+}
+
+#[test]
+fn messages_that_do_not_fit_the_schema_are_seen() {
+    let tensor = json!({"dtype": "float32", "shape": [1], "data": "AACAPw=="});
+    let answer = json!({"seq": 1, "status": "ok", "tensors": {"output": tensor}});
+    let seen = |kind: &str, message: &Value| validator(kind).is_valid(message);
+    assert!(seen("RunAnswer", &answer));
+    for (field, wrong) in [
+        ("/seq", json!(-1)),
+        ("/status", json!("fine")),
+        ("/tensors/output/dtype", json!("int64")),
+        ("/tensors/output/shape/0", json!(-1)),
+        ("/tensors/output/data", json!(7)),
+    ] {
+        let mut spoiled = answer.clone();
+        *spoiled.pointer_mut(field).expect("a field") = wrong;
+        assert!(!seen("RunAnswer", &spoiled), "{spoiled}");
+    }
+    assert!(!seen("RunAnswer", &json!({"seq": 1, "status": "error"})));
+    assert!(!seen("HelloAnswer", &json!({"ok": true})));
+    assert!(!seen("Request", &json!({"op": "walk"})));
+}
