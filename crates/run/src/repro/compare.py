@@ -101,6 +101,11 @@ def main():
             return still(call["label"], "a result", "%s: %s" % (type(error).__name__, error))
         finally:
             faulthandler.cancel_dump_traceback_later()
+    if REPEATS:
+        for call, answer in zip(CALLS * 2, answers * 2):
+            problem = repeated(call, answer)
+            if problem is not None:
+                return still(*problem)
     for call, answer in zip(CALLS, answers):
         problems = (judge(result, answer) for result in call["results"])
         problem = next((problem for problem in problems if problem is not None), None)
@@ -108,11 +113,6 @@ def main():
             problem = "inputs of " + call["label"], "the same bits after the call", "other bits"
         if problem is not None:
             return still(*problem)
-    if REPEATS:
-        for call, answer in zip(CALLS * 2, answers * 2):
-            problem = repeated(call, answer)
-            if problem is not None:
-                return still(*problem)
     if RELATION is not None:
         if recorded(answers):
             print("%s  %s: unchanged, the results still break the law %s" % (VERDICT, CASE, LAW))

@@ -154,3 +154,92 @@ impl Caller for PythonCaller<'_> {
         [library.as_str(), load, CALL].concat()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use qkvet_spec::{BoolTensor, Dtype, Tensor};
+
+    use super::*;
+
+    fn call() -> Call {
+        let tensor = || Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 4], data: vec![0.0; 4] };
+        Call {
+            query: tensor(),
+            key: tensor(),
+            value: tensor(),
+            scale: None,
+            causal: false,
+            mask: None,
+            bias: None,
+            return_weights: false,
+        }
+    }
+
+    fn info(arguments: &[(&str, &str)], always: &[&str]) -> PythonInfo {
+        let arguments = arguments.iter().map(|(option, argument)| ((*option).to_owned(), (*argument).to_owned()));
+        PythonInfo {
+            arrays: Arrays::Torch,
+            versions: BTreeMap::new(),
+            arguments: arguments.collect(),
+            always: always.iter().map(|option| (*option).to_owned()).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn config(target: &str) -> PythonConfig {
+        PythonConfig::new("python3", target.parse().expect("a target"))
+    }
+
+    #[test]
+    fn options_go_by_the_names_of_the_function() {
+        let (config, root) = (config("a.py:f"), Path::new("/here"));
+        let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
+            let caller = PythonCaller { config: &config, info, current: root, root };
+            let options = caller.options(call, Style::Decimals);
+            let options: Vec<(&str, &str)> = options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
+            assert_eq!(options, expected);
+        };
+        let mask = Some(BoolTensor { shape: vec![1, 1], data: vec![true] });
+        let masked = Call { scale: Some(0.5), causal: true, mask, ..call() };
+        let named = info(&[("scale", "sm_scale"), ("causal", "is_causal"), ("mask", "attn_mask")], &[]);
+        check(&named, &call(), &[]);
+        let literal = "(\"bool\", (1, 1), [1])";
+        check(&named, &masked, &[("sm_scale", "0.5"), ("is_causal", "True"), ("attn_mask", literal)]);
+        // What the function cannot do without, and an argument for two options.
+        let needed = info(
+            &[("scale", "scale"), ("causal", "causal"), ("mask", "m"), ("bias", "m")],
+            &["scale", "causal", "mask"],
+        );
+        check(&needed, &call(), &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", "None")]);
+        let bias = Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 1], data: vec![-0.5] });
+        let biased = Call { bias, ..call() };
+        let literal = "(\"float32\", (1, 1), [-0.5])";
+        check(&needed, &biased, &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", literal)]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn files_are_found_from_the_script() {
+        let info = info(&[], &[]);
+        let check = |config: &PythonConfig, current: &str, expected: &str| {
+            let caller = PythonCaller { config, info: &info, current: Path::new(current), root: Path::new("/here") };
+            let constants = caller.constants();
+            assert!(constants.contains(expected), "{constants}");
+        };
+        check(&config("sub/a.py:C.f"), "/here", "(__file__)), \"../../sub/a.py\")\nFUNCTION = \"C.f\"");
+        check(&config("a.py:f"), "/here/in", "\"../../in/a.py\"");
+        check(&config("/else/a.py:f"), "/here", "else \"/else/a.py\"\n");
+        check(
+            &PythonConfig { folder: Some("/here".into()), ..config("pkg.mod:f") },
+            "/here",
+            "\"../..\")\nMODULE = \"pkg.mod\"",
+        );
+        check(
+            &PythonConfig { layout: Layout::Bnhd, device: Some("cuda:1".into()), ..config("a:f") },
+            "/here",
+            "DEVICE = \"cuda:1\"\nSWAPPED = True",
+        );
+    }
+}
