@@ -29,7 +29,11 @@ pub struct DoctorConfig<'a> {
 /// in.
 pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMut(DoctorEvent)) -> Option<Diagnosis> {
     let launch = match kind {
-        TargetKind::Standard | TargetKind::Flash | TargetKind::Fault(_) | TargetKind::Recorded(_) => return None,
+        TargetKind::Standard
+        | TargetKind::Flash
+        | TargetKind::Fault(_)
+        | TargetKind::Outputs(_)
+        | TargetKind::Recorded(_) => return None,
         TargetKind::Python(config) => PythonTarget::launch(config),
         TargetKind::Exec(config) => Ok(config.launch()),
     };

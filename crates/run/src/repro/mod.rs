@@ -9,7 +9,7 @@ mod literal;
 mod python;
 
 pub(crate) use calls::{JudgedCall, judged_calls};
-pub use python::CalledPython;
+pub(crate) use python::CalledPython;
 pub(crate) use python::PythonCaller;
 
 use qkvet_engine::lowering::Want;
