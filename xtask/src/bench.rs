@@ -9,6 +9,7 @@ use crate::step::{self, Failure};
 
 const TARGET: &str = "builtin:flash";
 const SUITE: &str = "core";
+const PROGRAM: &str = "examples/c/attention.c";
 const STARTS: usize = 20;
 const RUNS: usize = 3;
 
@@ -34,7 +35,20 @@ pub(crate) fn run() -> Result<(), Failure> {
         elapsed.as_secs_f64(),
         cases / elapsed.as_secs_f64()
     );
-    Ok(())
+    wire()
+}
+
+/// What a case costs on the wire, on the example in C, where there is a compiler for it.
+fn wire() -> Result<(), Failure> {
+    let source = step::root().join(PROGRAM);
+    if !source.is_file() || !step::succeeds(step::command("cc").arg("--version")) {
+        println!("wire: needs {PROGRAM} and a C compiler, `cc`");
+        return Ok(());
+    }
+    let program = step::target_dir()?.join("release/attention-c");
+    step::run(step::command("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(&source).arg("-lm"))?;
+    let bench = ["bench", "--package", "qkvet-run", "--bench", "wire", "--"];
+    step::run(step::cargo(&bench).arg(&program))
 }
 
 /// The least time of `runs` runs, from start to exit, and the output of the last.

@@ -53,10 +53,15 @@ impl Child {
         let mut process = command.spawn()?;
         let group = Pid::from_child(&process);
         registry::add(group);
-        let pipes = Pipes::of(&mut process, limit);
-        let gone = |process: &mut std::process::Child| drop(process.kill().and_then(|()| process.wait()));
-        let pipes = pipes.inspect_err(|_| gone(&mut process))?;
-        Ok(Self { process, group, gone: false, pipes })
+        match Pipes::of(&mut process, limit) {
+            Ok(pipes) => Ok(Self { process, group, gone: false, pipes }),
+            Err(error) => {
+                let _ = kill_process_group(group, Signal::KILL);
+                let _ = process.wait();
+                registry::remove(group);
+                Err(error)
+            }
+        }
     }
 
     /// Hands a request over, whose answer may have up to `limit` bytes. A child that is gone is noticed when its answer is

@@ -11,6 +11,8 @@ use super::scratch::Scratch;
 
 /// Room for what a wrong result may have too much, in bytes: its shape is then named instead of its length.
 const ROOM: usize = 1 << 20;
+/// The same for a result in a file, whose length is known before it is read.
+const FILE_ROOM: usize = 16 << 20;
 /// Room for what an answer says beside its tensors, in bytes.
 const FRAME: usize = 64 << 10;
 
@@ -19,7 +21,7 @@ const FRAME: usize = 64 << 10;
 pub(crate) struct Asked {
     pub(crate) seq: u64,
     pub(crate) weights: bool,
-    /// Most bytes that the elements of one result may take.
+    /// Most bytes that the elements of a result may take within a line.
     pub(crate) most: usize,
 }
 
@@ -127,7 +129,7 @@ fn tensor(path: &str, sent: &WireTensor, asked: &Asked, scratch: &Scratch) -> Re
         (Some(_), Some(_), _) => return Err(WireError::new(path, "either `data` or `file`", "both")),
         (None, None, _) => return Err(WireError::new(path, "either `data` or `file`", "neither")),
         (None, Some(_), None) => return Ok(None),
-        (None, Some(_), Some(size)) if size > asked.most => return Ok(None),
+        (None, Some(_), Some(size)) if size > asked.most.saturating_add(FILE_ROOM) => return Ok(None),
         (None, Some(file), Some(size)) => scratch.read(path, file, sent.offset.unwrap_or(0), size)?,
         (Some(data), None, size) => {
             let bytes = BASE64
