@@ -13,7 +13,7 @@ use crate::frozen::OutputFolder;
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
-use crate::repro::CalledPython;
+use crate::repro::{Called, CalledExec, CalledPython};
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
@@ -46,8 +46,8 @@ pub struct OpenTarget {
     pub environment: Vec<String>,
     /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
     pub unanswered: Option<Arc<AtomicBool>>,
-    /// How a script calls a Python target.
-    pub called: Option<CalledPython>,
+    /// How a script calls the target, if it runs in a process of its own.
+    pub called: Option<Called>,
 }
 
 impl OpenTarget {
@@ -78,12 +78,14 @@ impl TargetKind {
                 let target = PythonTarget::start(config)?;
                 let info = target.info().clone();
                 let environment = info.describe();
-                OpenTarget { called: Some(CalledPython::new(config, info)), ..OpenTarget::live(target, environment) }
+                let called = Called::Python(CalledPython::new(config, info));
+                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
             Self::Exec(config) => {
                 let target = config.start()?;
                 let environment = target.describe();
-                OpenTarget::live(target, environment)
+                let called = Called::Exec(CalledExec::new(config));
+                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
         })
     }

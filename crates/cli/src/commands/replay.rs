@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use qkvet_diagnose::{applied, describe_call, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
-use qkvet_gen::{check_case, from_token, is_token};
+use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
 use qkvet_run::runner::{StoredFinding, read_case};
 use qkvet_run::target::NamedTarget;
@@ -39,7 +39,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open()?;
-    open.target.begin(&qkvet_gen::case_id(&case));
+    open.target.begin(&case_id(case));
     let outcome =
         evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
     show(&again, contract, &outcome);
@@ -128,6 +128,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
         anstream::println!("  at        {}", evidence.place);
         anstream::println!("  expected  {}", evidence.expected);
         anstream::println!("  got       {}", evidence.got);
+        if let Some(stderr) = &evidence.stderr {
+            anstream::println!("  stderr    {stderr}");
+        }
     }
     if let Some(margin) = margin(outcome) {
         anstream::println!("  margin    {margin}");

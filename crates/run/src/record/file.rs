@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Sharding;
 use super::response::StoredResponse;
-use crate::repro::CalledPython;
+use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
 
 /// Name and version of the format.
@@ -57,8 +57,8 @@ pub struct Header {
     pub environment: Vec<String>,
     /// How a Python target is called.
     pub call: StoredCall,
-    /// How a script calls a Python target.
-    pub called: Option<CalledPython>,
+    /// How a script calls the target, if it runs in a process of its own.
+    pub called: Option<Called>,
     /// The suite as it was resolved.
     pub suite: Suite,
     /// Its laws, those of the user too.

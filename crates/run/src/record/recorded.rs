@@ -8,7 +8,7 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::Joined;
-use crate::repro::CalledPython;
+use crate::repro::Called;
 use crate::runner::StoredCall;
 use crate::target::{OpenTarget, TargetKind};
 
@@ -20,7 +20,7 @@ pub struct Recorded {
     warnings: Vec<String>,
     most_ends: usize,
     call: StoredCall,
-    called: Option<CalledPython>,
+    called: Option<Called>,
     answers: BTreeMap<String, Vec<Response>>,
     live: Option<TargetKind>,
     unanswered: AtomicUsize,

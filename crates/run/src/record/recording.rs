@@ -8,13 +8,13 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::response::StoredResponse;
-use crate::repro::CalledPython;
+use crate::repro::Called;
 
 /// Answers by the id of the call, those to one call in the order in which they came; shared by all workers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     answers: Arc<Mutex<BTreeMap<String, Vec<StoredResponse>>>>,
-    called: Arc<Mutex<Option<CalledPython>>>,
+    called: Arc<Mutex<Option<Called>>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -25,14 +25,14 @@ impl Recording {
     }
 
     /// Keeps how a script calls the target.
-    pub(crate) fn set_called(&self, of_target: Option<&CalledPython>) {
+    pub(crate) fn set_called(&self, of_target: Option<&Called>) {
         if let Ok(mut called) = self.called.lock() {
             *called = of_target.cloned();
         }
     }
 
     /// How a script calls the target.
-    pub(super) fn called(&self) -> Option<CalledPython> {
+    pub(super) fn called(&self) -> Option<Called> {
         self.called.lock().map_or(None, |called| called.clone())
     }
 

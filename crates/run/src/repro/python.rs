@@ -1,13 +1,11 @@
 //! How a script calls a Python function: imported as the worker imports it, with the arguments that the worker gives.
 
-use std::path::{Path, PathBuf};
-
 use qkvet_spec::Call;
-use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::called::CalledPython;
 use super::literal::{Style, float, mask, string, tensor};
-use crate::python::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSource};
+use super::{Caller, Ground};
+use crate::python::{Arrays, Layout, PythonRef, PythonSource};
 
 const CALL: &str = include_str!("call.py");
 const LOAD_FILE: &str = include_str!("load_file.py");
@@ -16,73 +14,23 @@ const NUMPY: &str = include_str!("numpy.py");
 const TORCH: &str = include_str!("torch.py");
 const JAX: &str = include_str!("jax.py");
 
-/// What a script must know of a Python target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CalledPython {
-    /// `pkg.mod:fn` or `path/file.py:fn`.
-    target: String,
-    /// Folder that modules are looked up in first.
-    folder: PathBuf,
-    device: Option<String>,
-    layout: Layout,
-    /// Seconds after which a call has not answered.
-    pub(crate) limit_s: f64,
-    /// What it said of itself.
-    info: PythonInfo,
-}
-
-impl CalledPython {
-    pub(crate) fn new(config: &PythonConfig, info: PythonInfo) -> Self {
-        Self {
-            target: config.target.to_string(),
-            folder: config.folder.clone().unwrap_or_default(),
-            device: config.device.clone(),
-            layout: config.layout,
-            limit_s: config.limits.timeout.as_secs_f64(),
-            info,
-        }
-    }
-}
-
 /// A Python function and how it is called.
 pub(crate) struct PythonCaller<'a> {
-    called: &'a CalledPython,
-    target: PythonRef,
-    info: &'a PythonInfo,
-    /// The current folder.
-    current: &'a Path,
-    /// The folder that the script lies two folders below.
-    root: &'a Path,
+    pub(super) called: &'a CalledPython,
+    pub(super) target: PythonRef,
+    /// Where the script lies.
+    pub(super) ground: Ground<'a>,
 }
 
-impl<'a> PythonCaller<'a> {
-    /// `None` if the reference is none.
-    pub(crate) fn new(called: &'a CalledPython, current: &'a Path, root: &'a Path) -> Option<Self> {
-        Some(Self { called, target: called.target.parse().ok()?, info: &called.info, current, root })
-    }
-
-    /// An expression for a path: relative to the script where it lies below its root.
-    fn path(&self, path: &Path) -> String {
-        let absolute = self.current.join(path);
-        match absolute.strip_prefix(self.root) {
-            Ok(inside) => {
-                let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                let inside = [vec!["..".to_owned(); 2], parts].concat().join("/");
-                format!("os.path.join(os.path.dirname(os.path.abspath(__file__)), {})", string(&inside))
-            }
-            Err(_) => string(&absolute.to_string_lossy()),
-        }
-    }
-
+impl PythonCaller<'_> {
     fn argument(&self, option: &str) -> Option<&String> {
-        self.info.arguments.get(option)
+        self.called.info.arguments.get(option)
     }
 }
 
 impl Caller for PythonCaller<'_> {
     fn needs(&self) -> String {
-        let library = match self.info.arrays {
+        let library = match self.called.info.arrays {
             Arrays::Numpy => "numpy (and ml_dtypes for bfloat16)",
             Arrays::Torch => "torch",
             Arrays::Jax => "jax",
@@ -93,13 +41,17 @@ impl Caller for PythonCaller<'_> {
         }
     }
 
+    fn is_inside(&self) -> bool {
+        true
+    }
+
     fn constants(&self) -> String {
         let place = match &self.target.source {
             PythonSource::File(file) => {
-                format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.path(file))
+                format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.ground.path(file))
             }
             PythonSource::Module(name) => {
-                format!("FOLDER = {}\nMODULE = {}\n", self.path(&self.called.folder), string(name))
+                format!("FOLDER = {}\nMODULE = {}\n", self.ground.path(&self.called.folder), string(name))
             }
         };
         let device = self.called.device.as_ref().map_or_else(|| "None".to_owned(), |device| string(device));
@@ -127,7 +79,7 @@ impl Caller for PythonCaller<'_> {
         };
         let mut options: Vec<(String, String)> = Vec::new();
         for (option, literal) in given {
-            let needed = self.info.always.iter().any(|always| always == option);
+            let needed = self.called.info.always.iter().any(|always| always == option);
             let literal = literal.or_else(|| needed.then(|| absent(option)));
             // An option without an argument was declined; the call as it stands shows what is left of it.
             let (Some(argument), Some(literal)) = (self.argument(option), literal) else { continue };
@@ -142,7 +94,7 @@ impl Caller for PythonCaller<'_> {
     }
 
     fn ask(&self) -> String {
-        let library = match self.info.arrays {
+        let library = match self.called.info.arrays {
             Arrays::Numpy => NUMPY.to_owned(),
             Arrays::Torch => TORCH.to_owned(),
             Arrays::Jax => format!("{NUMPY}\n\n{JAX}"),
@@ -158,6 +110,7 @@ impl Caller for PythonCaller<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     use qkvet_spec::{BoolTensor, Dtype, Tensor};
 
@@ -196,7 +149,7 @@ mod tests {
     fn options_go_by_the_names_of_the_function() {
         let (config, root) = (config("a.py:f"), Path::new("/here"));
         let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
-            let caller = PythonCaller { config: &config, info, current: root, root };
+            let caller = PythonCaller { config: &config, info, ground: Ground { current: root, root } };
             let options = caller.options(call, Style::Decimals);
             let options: Vec<(&str, &str)> = options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
             assert_eq!(options, expected);
@@ -224,7 +177,11 @@ mod tests {
     fn files_are_found_from_the_script() {
         let info = info(&[], &[]);
         let check = |config: &PythonConfig, current: &str, expected: &str| {
-            let caller = PythonCaller { config, info: &info, current: Path::new(current), root: Path::new("/here") };
+            let caller = PythonCaller {
+                config,
+                info: &info,
+                ground: Ground { current: Path::new(current), root: Path::new("/here") },
+            };
             let constants = caller.constants();
             assert!(constants.contains(expected), "{constants}");
         };

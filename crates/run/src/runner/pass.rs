@@ -11,7 +11,7 @@ use super::planned::{Planned, judge_frozen};
 use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
 use crate::record::{RecordingTarget, Sharding};
-use crate::repro::CalledPython;
+use crate::repro::Called;
 use crate::target::OpenTarget;
 
 /// After this many time-outs the rest is skipped: the user's time is worth more than their number.
@@ -54,8 +54,8 @@ pub(super) struct Pass<'a> {
     store: Option<Store>,
     /// Why there is no folder for cases, if there should be one.
     unkept: Option<StoreError>,
-    /// How a script calls a Python target.
-    called: Option<CalledPython>,
+    /// How a script calls the target, if it runs in a process of its own.
+    called: Option<Called>,
     stopped: Mutex<Option<Stopped>>,
     environment: Vec<String>,
 }
@@ -82,8 +82,8 @@ impl<'a> Pass<'a> {
         unkept.or_else(|| self.store.as_ref().and_then(Store::lost))
     }
 
-    /// How a script calls a Python target.
-    pub(super) fn called(&self) -> Option<&CalledPython> {
+    /// How a script calls the target, if it runs in a process of its own.
+    pub(super) fn called(&self) -> Option<&Called> {
         self.called.as_ref()
     }
 

@@ -8,7 +8,7 @@ use super::findings::Scene;
 use super::pass::{Done, Pass};
 use super::store::{StoredCall, StoredFinding, names};
 use crate::python::{Arrays, Layout};
-use crate::repro::{PythonCaller, Story, judged_calls, script};
+use crate::repro::{Ground, Story, judged_calls, script};
 use crate::target::TargetKind;
 
 /// A case that shows a finding.
@@ -93,7 +93,7 @@ fn write_script(
     let (evidence, config) = (seen.shown.evidence.as_ref()?, scene.config);
     let (current, root) = (std::env::current_dir().ok()?, store.root()?);
     let called = pass.called()?;
-    let caller = PythonCaller::new(called, &current, &root)?;
+    let caller = called.caller(Ground { current: &current, root: &root })?;
     let judge = Judge { meaning: scene.meaning, contract };
     let calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls).ok()?;
     let story = Story {
@@ -107,9 +107,9 @@ fn write_script(
         contract,
         evidence,
         calls: &calls,
-        limit_s: called.limit_s,
+        limit_s: called.limit_s(),
     };
-    store.keep_script(seen.id, &script(&story, &caller))
+    store.keep_script(seen.id, &script(&story, caller.as_ref()))
 }
 
 #[cfg(test)]

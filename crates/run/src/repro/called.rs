@@ -1,0 +1,83 @@
+//! What a script must know of a target that runs in a process of its own; the shards of a run carry it along.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Caller, ExecCaller, Ground, PythonCaller};
+use crate::process::ExecConfig;
+use crate::python::{Layout, PythonConfig, PythonInfo};
+
+/// A target and how it is called.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Called {
+    /// A Python function.
+    Python(CalledPython),
+    /// A program.
+    Exec(CalledExec),
+}
+
+/// A Python function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledPython {
+    /// `pkg.mod:fn` or `path/file.py:fn`.
+    pub(super) target: String,
+    /// Folder that modules are looked up in first.
+    pub(super) folder: PathBuf,
+    pub(super) device: Option<String>,
+    pub(super) layout: Layout,
+    /// What it said of itself.
+    pub(super) info: PythonInfo,
+    limit_s: f64,
+}
+
+/// A program that speaks the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledExec {
+    /// A path, or a name to be looked up.
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    /// Folder that it runs in.
+    pub(super) folder: PathBuf,
+    limit_s: f64,
+}
+
+impl CalledPython {
+    pub(crate) fn new(config: &PythonConfig, info: PythonInfo) -> Self {
+        Self {
+            target: config.target.to_string(),
+            folder: config.folder.clone().unwrap_or_default(),
+            device: config.device.clone(),
+            layout: config.layout,
+            info,
+            limit_s: config.limits.timeout.as_secs_f64(),
+        }
+    }
+}
+
+impl CalledExec {
+    pub(crate) fn new(config: &ExecConfig) -> Self {
+        let ExecConfig { program, arguments, folder, limits, .. } = config.clone();
+        Self { program, arguments, folder, limit_s: limits.timeout.as_secs_f64() }
+    }
+}
+
+impl Called {
+    /// Seconds after which a call has not answered.
+    pub(crate) fn limit_s(&self) -> f64 {
+        match self {
+            Self::Python(CalledPython { limit_s, .. }) | Self::Exec(CalledExec { limit_s, .. }) => *limit_s,
+        }
+    }
+
+    /// How a script calls it; `None` for a reference to a function that is none.
+    pub(crate) fn caller<'a>(&'a self, ground: Ground<'a>) -> Option<Box<dyn Caller + 'a>> {
+        Some(match self {
+            Self::Python(called) => Box::new(PythonCaller { called, target: called.target.parse().ok()?, ground }),
+            Self::Exec(called) => Box::new(ExecCaller { called, ground }),
+        })
+    }
+}
