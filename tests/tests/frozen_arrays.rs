@@ -66,7 +66,7 @@ fn numpy_and_qkvet_read_each_other() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let suite = &catalog.suites["smoke"];
     for dtype in [Dtype::Float64, Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
-        let plans = frozen_plans(&catalog, suite, &[dtype]).expect("plans").text;
+        let plans = frozen_plans(&catalog, suite, &[dtype], 0).expect("plans").text;
         let plan = plans.iter().find(|plan| plan.mask.is_some() && plan.bias.is_some()).expect("mask and bias");
         let case = build(&catalog.laws["value"], plan).expect("a case");
         let case = freeze(&catalog, &case).expect("an answer");

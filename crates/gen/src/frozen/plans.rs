@@ -19,11 +19,11 @@ pub struct FrozenPlans {
 
 /// The plans that a suite freezes for the given formats, format by format; none where it has no section `frozen`.
 ///
-/// Leaving out a format moves no other plan.
+/// Leaving out a format moves no other plan. The kept cases have the manifest's seed, 0; another gives others of the same kind.
 ///
 /// # Errors
 /// A suite that cannot be combined into cases, or a catalog without the law `value`.
-pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype]) -> Result<FrozenPlans, GenError> {
+pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype], seed: u64) -> Result<FrozenPlans, GenError> {
     check_suite(suite)?;
     let Some(frozen) = &suite.frozen else { return Ok(FrozenPlans::default()) };
     let law = catalog
@@ -32,6 +32,6 @@ pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype]) -> Resul
         .ok_or_else(|| GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none"))?;
     let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, rounds: 1, ..suite.clone() };
     let large = Suite { limit: Some(frozen.larger), rounds: 1, alone: 0, ..suite.clone() };
-    let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, SEED) };
-    Ok(FrozenPlans { text: plans(&small, &[law], dtypes, SEED), larger })
+    let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, seed) };
+    Ok(FrozenPlans { text: plans(&small, &[law], dtypes, seed), larger })
 }
