@@ -54,7 +54,7 @@ fn workers() -> usize {
 }
 
 fn groups(catalog: &Catalog, suite: &Suite, threads: usize) -> Vec<FrozenGroup> {
-    let plans = frozen_plans(catalog, suite, &suite.dtypes).expect("plans").text;
+    let plans = frozen_plans(catalog, suite, &suite.dtypes, 0).expect("plans").text;
     frozen_groups(suite, frozen(catalog, &plans, threads))
 }
 
@@ -97,7 +97,7 @@ fn the_answers_are_the_same_for_ever() {
     let catalog = catalog();
     for suite in ["smoke", "core"].map(|suite| &catalog.suites[suite]) {
         let groups = groups(&catalog, suite, workers());
-        let plans = frozen_plans(&catalog, suite, &suite.dtypes).expect("plans").larger;
+        let plans = frozen_plans(&catalog, suite, &suite.dtypes, 0).expect("plans").larger;
         compare(&suite.suite, &texts(suite, &groups, larger(&catalog, &plans)));
     }
 }

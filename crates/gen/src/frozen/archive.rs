@@ -6,9 +6,11 @@ use indexmap::IndexMap;
 use qkvet_engine::digits::Decimal;
 use qkvet_engine::format::{decode, encode};
 use qkvet_spec::{BoolTensor, Dtype, Tensor};
+use serde_json::value::RawValue;
 
 use super::assemble::{Facts, Tensors, assemble};
 use super::call::call_of;
+use super::document::{decimal, raw};
 use super::{FrozenCase, npz, safetensors};
 use crate::GenError;
 use crate::json::{lay_out, parse};
@@ -147,8 +149,31 @@ fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
         add(&format!("{BOUNDS}{contract}"), Array::of_numbers(&frozen.answer.shape, bounds));
     }
     arrays.iter().try_for_each(|(name, array)| array.check_size(name))?;
-    let texts = IndexMap::from([(CASE.to_owned(), lay_out(&Facts::of(frozen)))]);
+    let texts = |decimals: &[Decimal]| decimals.iter().map(Decimal::to_string).collect::<Vec<_>>();
+    let is_lossy = texts(&nearest(&answer)?) != texts(&frozen.answer.values);
+    let decimals = is_lossy.then(|| frozen.answer.values.iter().map(raw).collect::<Result<_, _>>()).transpose()?;
+    let facts = Facts { decimals, ..Facts::of(frozen) };
+    let texts = IndexMap::from([(CASE.to_owned(), lay_out(&facts))]);
     Ok(Archive { texts, arrays })
+}
+
+/// The shortest decimals that binary64 reads as these numbers.
+fn nearest(data: &[f64]) -> Result<Vec<Decimal>, GenError> {
+    let decimal = |x: &f64| {
+        Decimal::from_str(&format!("{x:e}"))
+            .map_err(|_| GenError::new("element", "answer", "finite numbers", format!("{x:?}")))
+    };
+    data.iter().map(decimal).collect()
+}
+
+/// Decimals that must be the numbers beside them.
+fn same_numbers(decimals: &[Box<RawValue>], data: &[f64]) -> Result<Vec<Decimal>, GenError> {
+    let values = decimals.iter().map(|raw| decimal(raw, "`decimals`")).collect::<Result<Vec<_>, _>>()?;
+    let bits = |x: f64| (x + 0.0).to_bits();
+    if values.iter().map(|value| bits(value.to_f64())).eq(data.iter().map(|x| bits(*x))) {
+        return Ok(values);
+    }
+    Err(GenError::new("numbers", "`decimals`", "those of the array `answer`", "others"))
 }
 
 fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
@@ -156,18 +181,16 @@ fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
         .texts
         .shift_remove(CASE)
         .ok_or_else(|| GenError::new("text", format!("`{CASE}`"), "the facts of a frozen case", "none"))?;
-    let facts: Facts = parse(&facts, "the facts of a frozen case")?;
+    let mut facts: Facts = parse(&facts, "the facts of a frozen case")?;
     let dtype = facts.dtype;
     let (query, key, value) = (archive.take("query")?, archive.take("key")?, archive.take("value")?);
     let mask = archive.arrays.shift_remove("mask").map(|mask| mask.mask("mask")).transpose()?;
     let bias = archive.arrays.shift_remove("bias").map(|bias| bias.tensor("bias", dtype)).transpose()?;
     let answer = archive.take("answer")?.tensor("answer", Dtype::Float64)?;
-    // The digits beyond binary64 stay behind in the text form; the bounds allow for that.
-    let decimal = |x: &f64| {
-        Decimal::from_str(&format!("{x:e}"))
-            .map_err(|_| GenError::new("element", "answer", "finite numbers", format!("{x:?}")))
+    let values = match facts.decimals.take() {
+        None => nearest(&answer.data)?,
+        Some(decimals) => same_numbers(&decimals, &answer.data)?,
     };
-    let values = answer.data.iter().map(decimal).collect::<Result<Vec<_>, _>>()?;
     let mut bounds = IndexMap::new();
     let mut names: Vec<String> = archive.arrays.keys().filter(|name| name.starts_with(BOUNDS)).cloned().collect();
     names.sort_unstable();
@@ -191,7 +214,8 @@ fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
 /// The case as a safetensors file: tensors `query`, `key`, `value`, `mask` and `bias` where they are on, `answer` and
 /// `bounds/<contract>` in float64 (infinite where nothing can be said); everything else as JSON in the metadata `case`.
 ///
-/// The answer is the certified decimal rounded to float64; the bounds allow for it. The same case gives the same bytes.
+/// The answer is the certified decimal rounded to float64; the bounds allow for it. Where that loses digits, the decimals
+/// are in the metadata too. The same case gives the same bytes.
 ///
 /// # Errors
 /// A case that is no call of attention.

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use qkvet_engine::digits::{Answer, Decimal};
 use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Tensor};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::call::{VALUE, call_of, case_of};
 use super::words::{Unique, check_id, check_word};
@@ -15,7 +16,7 @@ use crate::{GenError, case_id};
 const MOST_DIGITS: u32 = 40;
 
 /// Everything but tensors: a document of its own in files that hold tensors in binary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Facts {
     pub(super) format: u32,
@@ -29,6 +30,9 @@ pub(super) struct Facts {
     pub(super) scale: Option<f64>,
     pub(super) causal: bool,
     pub(super) digits: u32,
+    /// The answer's decimals, where binary64 does not give them back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) decimals: Option<Vec<Box<RawValue>>>,
 }
 
 impl Facts {
@@ -44,6 +48,7 @@ impl Facts {
             scale: frozen.case.options.scale,
             causal: frozen.case.options.causal,
             digits: frozen.digits,
+            decimals: None,
         }
     }
 }

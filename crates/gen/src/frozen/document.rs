@@ -77,6 +77,7 @@ impl CaseDocument {
             scale: self.scale,
             causal: self.causal,
             digits: self.digits,
+            decimals: None,
         };
         let bounds = self.bounds.0.into_iter().map(|(contract, rows)| {
             let bounds = rows.bounds(&format!("bounds of {contract:.64}"))?;
@@ -95,6 +96,17 @@ impl CaseDocument {
     }
 }
 
+/// A decimal in its own text.
+pub(super) fn raw(decimal: &Decimal) -> Result<Box<RawValue>, GenError> {
+    RawValue::from_string(decimal.to_string())
+        .map_err(|_| GenError::new("element", "answer", "a JSON number", format!("{decimal:.64}")))
+}
+
+pub(super) fn decimal(raw: &RawValue, place: &str) -> Result<Decimal, GenError> {
+    Decimal::from_str(raw.get())
+        .map_err(|_| GenError::new("element", place, "a number", format!("`{:.64}`", raw.get())))
+}
+
 /// Certified decimals, row by row, in their own text: they never pass through a binary number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,21 +117,13 @@ struct DecimalRows {
 
 impl DecimalRows {
     fn new(shape: &[usize], values: &[Decimal]) -> Result<Self, GenError> {
-        let raw = |decimal: &Decimal| {
-            RawValue::from_string(decimal.to_string())
-                .map_err(|_| GenError::new("element", "answer", "a JSON number", format!("{decimal:.64}")))
-        };
         let rows = values.chunks(width(shape)).map(|row| row.iter().map(raw).collect());
         Ok(Self { shape: shape.to_vec(), rows: rows.collect::<Result<_, _>>()? })
     }
 
     fn decimals(self) -> Result<(Vec<usize>, Vec<Decimal>), GenError> {
         check_rows(&self.shape, self.rows.iter().map(Vec::len), "answer")?;
-        let decimal = |(row, raw): (usize, &RawValue)| {
-            Decimal::from_str(raw.get()).map_err(|_| {
-                GenError::new("element", format!("row {row} of answer"), "a number", format!("`{:.64}`", raw.get()))
-            })
-        };
+        let decimal = |(row, raw): (usize, &RawValue)| decimal(raw, &format!("row {row} of answer"));
         let entries =
             self.rows.iter().enumerate().flat_map(|(row, entries)| entries.iter().map(move |raw| (row, &**raw)));
         Ok((self.shape, entries.map(decimal).collect::<Result<_, _>>()?))

@@ -19,7 +19,7 @@ pub struct FrozenPlans {
 
 /// The plans that a suite freezes for the given formats, format by format; none where it has no section `frozen`.
 ///
-/// Leaving out a format moves no other plan.
+/// Leaving out a format moves no other plan. The kept cases have the manifest's seed, 0; another gives others of the same kind.
 ///
 /// # Errors
 /// A suite that cannot be combined into cases, or a catalog without the law `value`.

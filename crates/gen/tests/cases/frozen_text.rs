@@ -30,7 +30,7 @@ pub(crate) fn small(dtype: Dtype) -> FrozenCase {
 pub(crate) fn smoke() -> Vec<FrozenCase> {
     let catalog = catalog();
     let suite = &catalog.suites["smoke"];
-    let plans = frozen_plans(&catalog, suite, &suite.dtypes).unwrap().text;
+    let plans = frozen_plans(&catalog, suite, &suite.dtypes, 0).unwrap().text;
     plans.iter().map(|plan| freeze(&catalog, &built(&catalog.laws["value"], plan)).unwrap()).collect()
 }
 
@@ -243,8 +243,8 @@ fn manifests_are_checked() {
 fn formats_can_be_left_out_and_suites_without_frozen_cases_have_none() {
     let catalog = catalog();
     let suite = &catalog.suites["core"];
-    let all = frozen_plans(&catalog, suite, &suite.dtypes).unwrap();
-    let few = frozen_plans(&catalog, suite, &[Dtype::Float32]).unwrap();
+    let all = frozen_plans(&catalog, suite, &suite.dtypes, 0).unwrap();
+    let few = frozen_plans(&catalog, suite, &[Dtype::Float32], 0).unwrap();
     let frozen = suite.frozen.as_ref().unwrap();
     let of = |plans: &[qkvet_gen::CasePlan]| -> Vec<_> {
         plans.iter().filter(|plan| plan.dtype == Dtype::Float32).cloned().collect()
@@ -254,7 +254,7 @@ fn formats_can_be_left_out_and_suites_without_frozen_cases_have_none() {
     assert!(frozen.shapes.iter().all(|dims| few.text.iter().any(|plan| plan.dims == *dims)));
     assert_eq!(all.larger.len(), frozen.larger * suite.dtypes.len());
     let none = Suite { frozen: None, ..suite.clone() };
-    assert_eq!(frozen_plans(&catalog, &none, &suite.dtypes).unwrap(), qkvet_gen::frozen::FrozenPlans::default());
+    assert_eq!(frozen_plans(&catalog, &none, &suite.dtypes, 0).unwrap(), qkvet_gen::frozen::FrozenPlans::default());
 }
 
 #[test]
