@@ -17,7 +17,7 @@ const MAX_RESTARTS: u32 = 200;
 /// ```
 /// use qkvet_run::process::ExecConfig;
 /// let config = ExecConfig::new("./attention --name 'my kernel'", "/work".as_ref())?;
-/// assert_eq!(config.program, std::path::Path::new("/work/./attention"));
+/// assert_eq!(config.program, std::path::Path::new("/build/./attention"));
 /// assert_eq!(config.arguments, ["--name", "my kernel"]);
 /// # Ok::<(), qkvet_run::process::ExecError>(())
 /// ```

@@ -115,6 +115,8 @@ mod tests {
     use qkvet_spec::{BoolTensor, Dtype, Tensor};
 
     use super::*;
+    use crate::python::{PythonConfig, PythonInfo};
+    use crate::repro::{Called, CalledPython};
 
     fn call() -> Call {
         let tensor = || Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 4], data: vec![0.0; 4] };
@@ -147,9 +149,10 @@ mod tests {
 
     #[test]
     fn options_go_by_the_names_of_the_function() {
-        let (config, root) = (config("a.py:f"), Path::new("/here"));
+        let root = Path::new("/here");
         let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
-            let caller = PythonCaller { config: &config, info, ground: Ground { current: root, root } };
+            let called = Called::Python(CalledPython::new(&config("a.py:f"), info.clone()));
+            let caller = called.caller(Ground { current: root, root }).expect("a caller");
             let options = caller.options(call, Style::Decimals);
             let options: Vec<(&str, &str)> = options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
             assert_eq!(options, expected);
@@ -177,11 +180,9 @@ mod tests {
     fn files_are_found_from_the_script() {
         let info = info(&[], &[]);
         let check = |config: &PythonConfig, current: &str, expected: &str| {
-            let caller = PythonCaller {
-                config,
-                info: &info,
-                ground: Ground { current: Path::new(current), root: Path::new("/here") },
-            };
+            let called = Called::Python(CalledPython::new(config, info.clone()));
+            let ground = Ground { current: Path::new(current), root: Path::new("/here") };
+            let caller = called.caller(ground).expect("a caller");
             let constants = caller.constants();
             assert!(constants.contains(expected), "{constants}");
         };
