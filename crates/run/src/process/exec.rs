@@ -16,7 +16,7 @@ const MAX_RESTARTS: u32 = 200;
 /// # Example
 /// ```
 /// use qkvet_run::process::ExecConfig;
-/// let config = ExecConfig::new("./attention --name 'my kernel'", "/work".as_ref())?;
+/// let config = ExecConfig::new("./attention --name 'my kernel'", "/build".as_ref())?;
 /// assert_eq!(config.program, std::path::Path::new("/build/./attention"));
 /// assert_eq!(config.arguments, ["--name", "my kernel"]);
 /// # Ok::<(), qkvet_run::process::ExecError>(())
