@@ -48,6 +48,55 @@ def attention(query, key, value, scale=None, is_causal=False, attn_mask=None):
     return o.transpose(1, 2)
 ";
 
+/// A program with the standard library alone; 16-bit formats are not for it.
+const PROGRAM: &str = "\
+import base64, json, math, os, struct, sys, time
+def numbers(t):
+    raw = base64.b64decode(t['data'])
+    kind = {'bool': '?', 'float32': 'f', 'float64': 'd'}[t['dtype']]
+    return struct.unpack('<%d%s' % (math.prod(t['shape']), kind), raw)
+def attention(q, k, v, mask, scale, causal):
+    b, h, n_q, d = q['shape']
+    (_, h_k, n_k, _), d_v = k['shape'], v['shape'][3]
+    Q, K, V = numbers(q), numbers(k), numbers(v)
+    M = numbers(mask) if mask else None
+    lead = ([1, 1] + mask['shape'])[-4:] if mask else None
+    out = []
+    for x in range(b * h):
+        y = x // h * h_k + x % h // (h // h_k)
+        for i in range(n_q):
+            s = {}
+            for j in range(n_k):
+                at = 0
+                for n, index in zip(lead or (), (x // h, x % h, i, j)):
+                    at = at * n + index % n
+                if (causal and j > i + n_k - n_q) or (M and not M[at]):
+                    continue
+                s[j] = scale * math.fsum(Q[(x * n_q + i) * d + t] * K[(y * n_k + j) * d + t] for t in range(d))
+            top = max(s.values(), default=0)
+            w = {j: math.exp(z - top) for j, z in s.items()}
+            o = [math.fsum(w[j] * V[(y * n_k + j) * d_v + c] for j in w) / (sum(w.values()) or 1) for c in range(d_v)]
+            # here
+            out += o
+    return [b, h, n_q, d_v], out
+for line in sys.stdin:
+    m = json.loads(line)
+    if m['op'] == 'stop':
+        break
+    if m['op'] == 'hello':
+        offers = {'dtypes': ['float32', 'float64'], 'options': ['scale', 'causal', 'mask'], 'outputs': ['output']}
+        reply = {'ok': True, 'wire': 1, 'name': 'fixture', 'supports': offers}
+    else:
+        t, p = m['tensors'], m['params']
+        scale = float.fromhex(p['scale_hex']) if 'scale' in p else t['query']['shape'][3] ** -0.5
+        shape, out = attention(t['query'], t['key'], t['value'], t.get('mask'), scale, p.get('causal'))
+        kind = t['query']['dtype']
+        raw = struct.pack('<%d%s' % (len(out), kind[5] == '3' and 'f' or 'd'), *out)
+        data = base64.b64encode(raw).decode()
+        reply = {'seq': m['seq'], 'status': 'ok', 'tensors': {'output': {'dtype': kind, 'shape': shape, 'data': data}}}
+    print(json.dumps(reply), flush=True)
+";
+
 /// A folder with a target that is right, and with one that is not.
 struct Place {
     folder: TempDir,
@@ -434,4 +483,39 @@ fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
     let finished = run(place.path(), &["check", "target.py:attention", "--suite", "smoke", "-q", "--law", "value"]);
     finished.expect(1, &["FAIL", "running-0.json"]);
     assert_eq!(finished.stderr.matches("warning").count(), 1, "{}", finished.stderr);
+}
+
+#[test]
+fn a_program_is_asked_by_its_script_over_the_wire() {
+    if !has_python() {
+        return;
+    }
+    let program = format!("exec:{} -u target.py", python().expect("an interpreter"));
+    let check = ["check", &program, "--suite", "smoke", "-q", "--law", "value", "--timeout", "2", "--format", "json"];
+    for (fault, verdict, part) in [
+        ("o = [z + 0.5 if mask else z for z in o]", "FAIL", "got       "),
+        ("o = o if d_v == 1 else o[1:]", "ERROR", "elements for shape"),
+        ("if n_k > 1: os._exit(7)", "CRASH", "the program ended with exit code 7"),
+        ("if n_k > 1: time.sleep(100)", "TIMEOUT", "the program ended"),
+    ] {
+        let place = Place::new(PROGRAM, fault);
+        let finished = run(place.path(), &check);
+        let finding = finished.json()["findings"][0].clone();
+        assert_eq!(text(&finding["verdict"]), verdict, "{fault}\n{}", finished.stdout);
+        let script = place.script(&finding);
+        play(&script).expect(1, &[part]);
+        place.fix();
+        play(&script).expect(0, &["FIXED"]);
+        run(place.path(), &["replay", text(&finding["witness"]["case"])]).expect(0, &["FIXED"]);
+        if verdict == "FAIL" {
+            let words = words(text(&finding["replay_anywhere"]));
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            run(place.path(), &words).expect(0, &["PASS"]);
+            let written = std::fs::read_to_string(&script).expect("a script");
+            assert!(!written.contains("numpy") && written.contains("\"bool\""));
+            let tampered = written.replacen("\"expected\": [", "\"expected\": [9, ", 1);
+            std::fs::write(&script, tampered).expect("a script");
+            play(&script).expect(1, &["expected  9"]);
+        }
+    }
 }

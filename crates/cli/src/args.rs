@@ -20,11 +20,16 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check a target against the laws of attention
     #[command(
-        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
     /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
+    /// Hold the whole conversation with a program once and show it
+    #[command(
+        after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
+    )]
+    Doctor(DoctorArgs),
     /// List what is known
     List {
         /// What to list
@@ -37,7 +42,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, suite or report
+        /// law, fault, convention, contract, suite, report or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -137,6 +142,14 @@ pub(crate) struct CheckArgs {
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) on: TargetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// A program, exec:./program, or a Python function
+    pub(crate) target: String,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use qkvet_run::python::StartError;
-use qkvet_run::runner::{INTERRUPTED as STOPPED_BY_USER, RunError, StoreError};
+use qkvet_run::process::StartError;
+use qkvet_run::runner::{RunError, StoreError};
 use qkvet_spec::{SpecError, Summary, Verdict};
 
 /// Everything checked held.
@@ -49,11 +49,11 @@ impl Failure {
 
 /// The exit code of a finished run.
 pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
-    if summary.stopped.as_deref() == Some(STOPPED_BY_USER) {
+    if summary.interrupted {
         return INTERRUPTED;
     }
     let evidence = summary.records.iter().filter_map(|record| record.evidence.as_ref());
-    if evidence.clone().any(|evidence| evidence.got.starts_with("broke the protocol")) {
+    if evidence.clone().any(|evidence| evidence.broke_protocol) {
         return TARGET;
     }
     let count = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);

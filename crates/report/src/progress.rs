@@ -36,6 +36,16 @@ impl Progress {
         }
     }
 
+    /// Something that happened while others wait; to be called from any thread.
+    pub fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let (bar, quiet) = (self.bar.clone(), self.quiet);
+        move |text| match &bar {
+            Some(bar) => bar.println(text),
+            None if quiet => {}
+            None => line(text),
+        }
+    }
+
     /// Shows one event.
     pub fn event(&mut self, event: &Event) {
         match event {

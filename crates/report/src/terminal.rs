@@ -79,6 +79,7 @@ pub fn finding(finding: &Finding) -> String {
         _ => String::new(),
     };
     row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, WIDTH - 48)));
+    row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default());
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {
             wrapped(&mut out, label, text);
@@ -118,6 +119,9 @@ pub fn coverage(summary: &Summary) -> String {
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     for (reason, n) in declined.iter().take(4) {
         row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)));
+    }
+    for warning in &summary.warnings {
+        wrapped(&mut out, "warning", warning);
     }
     row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")));
     out

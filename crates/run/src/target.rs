@@ -1,4 +1,4 @@
-//! Targets by the names users give them: built in, a Python function, or an entry of `qkvet.yaml`.
+//! Targets by the names users give them: built in, a Python function, any program, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,11 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
-use crate::python::{PythonConfig, PythonInfo, PythonRef, PythonSource, PythonTarget, StartError};
+use crate::process::{ExecConfig, Limits, StartError};
+use crate::python::{Layout, PythonConfig, PythonInfo, PythonRef, PythonSource, PythonTarget};
+
+/// What stands before the command of a program.
+const EXEC: &str = "exec:";
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -20,6 +24,8 @@ pub enum TargetKind {
     Fault(Box<Fault>),
     /// A Python function in a process of its own.
     Python(Box<PythonConfig>),
+    /// A program that speaks qkvet-wire/1.
+    Exec(Box<ExecConfig>),
 }
 
 /// A started target and what it said of itself.
@@ -50,29 +56,38 @@ impl TargetKind {
             Self::Flash => OpenTarget::builtin(Flash),
             Self::Fault(fault) => OpenTarget::builtin(simulator().with_fault(Fault::clone(fault))),
             Self::Python(config) => {
-                let target = PythonTarget::start(PythonConfig::clone(config))?;
-                let info = target.info().clone();
-                let versions = info
-                    .versions
-                    .iter()
-                    .map(|(name, version)| format!("{name} {version}"))
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                let arguments = info.arguments.iter().map(|(option, argument)| {
-                    if option == argument { option.clone() } else { format!("{option} as {argument}") }
-                });
-                let arguments = arguments.collect::<Vec<_>>().join(", ");
-                let mut environment =
-                    vec![versions, format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments })];
-                environment.extend(info.notes.iter().cloned());
-                OpenTarget { target: Box::new(target), environment, python: Some(info) }
+                let target = PythonTarget::start(config)?;
+                let python = Some(target.info().clone());
+                OpenTarget { environment: target.info().describe(), python, target: Box::new(target) }
+            }
+            Self::Exec(config) => {
+                let target = config.start()?;
+                OpenTarget { environment: target.describe(), python: None, target: Box::new(target) }
             }
         })
     }
 
     /// Whether it runs foreign code, which may crash, hang or change.
     pub fn is_foreign(&self) -> bool {
-        matches!(self, Self::Python(_))
+        self.limits().is_some()
+    }
+
+    /// For how long to wait and how often to start again, if it runs in a process of its own.
+    pub fn limits(&self) -> Option<&Limits> {
+        match self {
+            Self::Standard | Self::Flash | Self::Fault(_) => None,
+            Self::Python(config) => Some(&config.limits),
+            Self::Exec(config) => Some(&config.limits),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn limits_mut(&mut self) -> Option<&mut Limits> {
+        match self {
+            Self::Standard | Self::Flash | Self::Fault(_) => None,
+            Self::Python(config) => Some(&mut config.limits),
+            Self::Exec(config) => Some(&mut config.limits),
+        }
     }
 }
 
@@ -113,6 +128,9 @@ pub fn resolve(
             },
         };
     }
+    if let Some(command) = name.strip_prefix(EXEC) {
+        return exec_target(name, command, folder, config);
+    }
     let text = name.strip_prefix("python:").unwrap_or(name);
     if let Ok(reference) = text.parse::<PythonRef>() {
         let path = config_path(config, &reference, folder);
@@ -125,7 +143,7 @@ pub fn resolve(
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
         return Err(SpecError::plain(format!(
-            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
+            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
             crate::config::CONFIG_FILE
         )));
     };
@@ -139,12 +157,57 @@ pub fn resolve(
         ))
     })?;
     let base = path.parent().unwrap_or(folder).to_owned();
+    if let Some(command) = entry.target.strip_prefix(EXEC) {
+        let place = format!("target `{name}` at {}", path.display());
+        let kind = exec_kind(&place, command, &base, entry)?;
+        return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+    }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
     let reference: PythonRef = reference
         .parse()
         .map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
+}
+
+/// A program by its command; an entry of `qkvet.yaml` with the same command declares for it.
+fn exec_target(name: &str, command: &str, folder: &Path, config: Option<&Path>) -> Result<NamedTarget, SpecError> {
+    let kind = exec_kind(name, command, folder, &TargetEntry::default())?;
+    let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
+        return Ok(NamedTarget { name: name.to_owned(), kind, entry: TargetEntry::default(), config: None });
+    };
+    let base = path.parent().unwrap_or(folder);
+    let wanted = ExecConfig::new(command, folder).ok().map(|config| place_of(&config));
+    let same = |entry: &TargetEntry| {
+        let command = entry.target.strip_prefix(EXEC)?;
+        ExecConfig::new(command, base).ok().map(|config| place_of(&config))
+    };
+    let entry = Config::read(&path)?.targets.into_values().find(|entry| same(entry).is_some_and(|e| Some(e) == wanted));
+    let config = entry.is_some().then_some(path);
+    Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.unwrap_or_default(), config })
+}
+
+fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
+    let python = [
+        ("arrays", entry.arrays.is_some()),
+        ("layout", entry.layout != Layout::default()),
+        ("device", entry.device.is_some()),
+        ("supports", entry.supports.is_some()),
+        ("mask_takes_bias", entry.mask_takes_bias),
+    ];
+    if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
+        return Err(SpecError::plain(format!(
+            "{place}: expected no `{field}`, which is for Python functions\nhint: a program says what it supports in its answer to hello"
+        )));
+    }
+    let config = ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;
+    Ok(TargetKind::Exec(Box::new(config)))
+}
+
+/// Program and arguments, however the path is written.
+fn place_of(config: &ExecConfig) -> (PathBuf, Vec<String>) {
+    let program = config.program.canonicalize().unwrap_or_else(|_| config.program.clone());
+    (program, config.arguments.clone())
 }
 
 fn python_target(

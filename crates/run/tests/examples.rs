@@ -52,7 +52,7 @@ fn compare(target: &mut PythonTarget, dtype: Dtype, square: bool) -> (usize, usi
 fn start(file: &str, arrays: Option<Arrays>) -> (PythonTarget, PythonInfo) {
     let mut config = config(&format!("{}:attention", example(file)));
     config.arrays = arrays;
-    let target = PythonTarget::start(config).expect(file);
+    let target = PythonTarget::start(&config).expect(file);
     let info = target.info().clone();
     (target, info)
 }

@@ -104,13 +104,33 @@ pub enum Response {
     /// The target returned something that is not a tensor of numbers.
     Malformed(String),
     /// The target's process died.
-    Crash(String),
+    Crash(Trouble),
     /// The target did not answer in time.
-    Timeout(String),
+    Timeout(Trouble),
+    /// The target's process answered what is not of the protocol.
+    Broken(Trouble),
+}
+
+/// What went wrong with a target's process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// What happened: `exited with code 3`.
+    pub what: String,
+    /// The end of its standard error, if it said something.
+    pub stderr: Option<String>,
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Self {
+        Self { what, stderr: None }
+    }
 }
 
 /// An implementation of attention under test.
 pub trait Target {
     /// Answers one call. Never panics: a failing target is a [`Response`].
     fn call(&mut self, call: &Call) -> Response;
+
+    /// Says which case the next calls belong to, for the target's own logs.
+    fn begin(&mut self, _case: &str) {}
 }

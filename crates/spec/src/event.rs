@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::is_false;
 use crate::{Evidence, Verdict, Witness};
 
 /// What a reporter sees.
@@ -160,6 +161,12 @@ pub struct Summary {
     /// Whether the run was stopped early, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// Whether the user stopped it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// What did not change a verdict and should be known, such as lines on the protocol's pipe that were no messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,
 }

@@ -3,10 +3,11 @@
 use schemars::schema_for;
 use serde_json::Value;
 
+use crate::wire::WireMessage;
 use crate::{Contract, Convention, Fault, Law, Suite, Summary};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 6] = ["law", "fault", "convention", "contract", "suite", "report"];
+pub const SCHEMAS: [&str; 7] = ["law", "fault", "convention", "contract", "suite", "report", "wire"];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -17,6 +18,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "contract" => schema_for!(Contract),
         "suite" => schema_for!(Suite),
         "report" => schema_for!(Summary),
+        "wire" => schema_for!(WireMessage),
         _ => return None,
     };
     Some(schema.into())

@@ -19,7 +19,7 @@ pub enum Verdict {
     Fail,
     /// The same call gave different results.
     Nondet,
-    /// The target raised an exception on a valid input.
+    /// The target raised an exception on a valid input, or answered what is not of the protocol.
     Error,
     /// The target's process died.
     Crash,
@@ -104,6 +104,34 @@ pub struct Evidence {
     pub form: Option<String>,
     /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
     pub relation: bool,
+    /// Whether the target's process answered what is not of the protocol.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub broke_protocol: bool,
+    /// The end of the standard error of a target that broke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+}
+
+impl Evidence {
+    /// Evidence of what was not measured: no ratio, no bound, no form, no relation.
+    pub fn new(place: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            expected: expected.into(),
+            got: got.into(),
+            ratio: None,
+            bound: None,
+            form: None,
+            relation: false,
+            broke_protocol: false,
+            stderr: None,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The smallest input found that still shows the finding.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_report::Progress;
+use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::{RunConfig, run};
-use qkvet_run::target::TargetKind;
 use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
 
 use super::setup;
@@ -28,12 +28,14 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     // The second interrupt ends the program at once.
     let _ = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
+            end_all();
             #[expect(clippy::exit, reason = "asked for twice")]
             std::process::exit(i32::from(crate::exit::INTERRUPTED));
         }
     });
-    if let TargetKind::Python(python) = &mut target.kind {
-        python.stop = Some(Arc::clone(&stop));
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    if let Some(limits) = target.kind.limits_mut() {
+        limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
@@ -50,7 +52,6 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         store: Some(PathBuf::from(setup::STORE)),
         stop: &stop,
     };
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
     if target.kind.is_foreign() {
         progress.note(&format!("loading {}", target.name));
     }

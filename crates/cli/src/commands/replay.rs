@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use qkvet_diagnose::{applied, describe_call, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
-use qkvet_gen::{check_case, from_token, is_token};
+use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
 use qkvet_run::runner::{StoredFinding, read_case};
 use qkvet_run::target::NamedTarget;
@@ -14,7 +14,7 @@ use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
 
 use super::setup;
 use crate::args::{ReplayArgs, TargetArgs};
-use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
+use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 
 /// A case and what it is judged by.
 struct Again {
@@ -39,11 +39,14 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open()?;
+    open.target.begin(&case_id(case));
     let outcome =
         evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
     show(&again, contract, &outcome);
     let verdict = outcome.verdict;
-    Ok(ExitCode::from(if verdict.is_finding() {
+    Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
+        TARGET
+    } else if verdict.is_finding() {
         FINDINGS
     } else if verdict.is_checked() {
         HELD
@@ -125,6 +128,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
         anstream::println!("  at        {}", evidence.place);
         anstream::println!("  expected  {}", evidence.expected);
         anstream::println!("  got       {}", evidence.got);
+        if let Some(stderr) = &evidence.stderr {
+            anstream::println!("  stderr    {stderr}");
+        }
     }
     if let Some(margin) = margin(outcome) {
         anstream::println!("  margin    {margin}");

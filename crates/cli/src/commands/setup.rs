@@ -26,9 +26,11 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
     let mut target = resolve(name, &python, &folder, args.config.as_deref(), catalog)?;
     let (timeout, start_timeout) =
         (seconds("--timeout", args.timeout)?, seconds("--start-timeout", args.start_timeout)?);
+    if let Some(limits) = target.kind.limits_mut() {
+        limits.timeout = timeout;
+        limits.start_timeout = start_timeout;
+    }
     if let TargetKind::Python(config) = &mut target.kind {
-        config.timeout = timeout;
-        config.start_timeout = start_timeout;
         if let Some(arrays) = args.arrays {
             config.arrays = Some(match arrays {
                 ArraysArg::Numpy => Arrays::Numpy,

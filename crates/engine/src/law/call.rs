@@ -78,15 +78,8 @@ pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Resul
 pub(super) fn malformed(record: &CallRecord, expected: &[usize; 4]) -> Option<Evidence> {
     let name = if record.want == Want::Output { "output" } else { "weights" };
     let evidence = |place: &str, expected: String, got: String| {
-        Some(Evidence {
-            place: format!("{place} of {}", record.label),
-            expected,
-            got,
-            ratio: None,
-            bound: None,
-            form: Some(place.to_owned()),
-            relation: false,
-        })
+        let evidence = Evidence::new(format!("{place} of {}", record.label), expected, got);
+        Some(Evidence { form: Some(place.to_owned()), ..evidence })
     };
     let Some(tensor) = record.returned() else {
         return evidence(

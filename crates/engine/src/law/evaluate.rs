@@ -2,7 +2,7 @@
 
 use qkvet_spec::{
     Binding, Call, Case, CheckedLaw, Contract, Evidence, Meaning, Observation, Output, Response, Target, Tensor,
-    Verdict,
+    Trouble, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct Outcome {
 /// Why evaluation ended before the relation was decided.
 pub(super) enum Stop {
     /// The target gave no result.
-    Target(Verdict, String, String),
+    Target(Verdict, Box<Evidence>),
     /// A result has the wrong form.
     Form(Box<Evidence>),
     /// The law asks for something impossible: an error in the law, not in the target.
@@ -72,10 +72,8 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
         Err(Stop::Form(evidence)) => {
             Outcome { verdict: Verdict::Fail, margin: 0.0, evidence: Some(*evidence), calls: Vec::new() }
         }
-        Err(Stop::Target(verdict, place, got)) => {
-            let expected = "a result".to_owned();
-            let evidence = Evidence { place, expected, got, ratio: None, bound: None, form: None, relation: false };
-            Outcome { verdict, margin: 0.0, evidence: Some(evidence), calls: Vec::new() }
+        Err(Stop::Target(verdict, evidence)) => {
+            Outcome { verdict, margin: 0.0, evidence: Some(*evidence), calls: Vec::new() }
         }
         Err(Stop::Law(message)) => return Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
     };
@@ -176,15 +174,9 @@ impl<'a> Evaluator<'a> {
         if self.records.iter().all(|record| record.output.inputs_unchanged) {
             return Ok(Decision::pass());
         }
-        let evidence = Evidence {
-            place: "inputs of attention(Q, K, V)".to_owned(),
-            expected: "the same bits after the call".to_owned(),
-            got: "other bits: the call wrote into query, key, value, mask or bias".to_owned(),
-            ratio: None,
-            bound: None,
-            form: None,
-            relation: true,
-        };
+        let got = "other bits: the call wrote into query, key, value, mask or bias";
+        let evidence = Evidence::new("inputs of attention(Q, K, V)", "the same bits after the call", got);
+        let evidence = Evidence { relation: true, ..evidence };
         Ok(Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) })
     }
 
@@ -197,15 +189,9 @@ impl<'a> Evaluator<'a> {
             for _ in 0..2 {
                 let Response::Output(again) = self.target.call(&call) else { break };
                 if let Some((x, y)) = first_difference(&last, &again.output) {
-                    return Some(Evidence {
-                        place: format!("identical calls of {}", self.records[at].label),
-                        expected: format!("{} every time", show_number(x)),
-                        got: show_number(y),
-                        ratio: None,
-                        bound: None,
-                        form: None,
-                        relation: true,
-                    });
+                    let place = format!("identical calls of {}", self.records[at].label);
+                    let evidence = Evidence::new(place, format!("{} every time", show_number(x)), show_number(y));
+                    return Some(Evidence { relation: true, ..evidence });
                 }
                 last = again.output;
             }
@@ -218,22 +204,19 @@ impl<'a> Evaluator<'a> {
         let output: Output = match self.target.call(&call) {
             Response::Output(output) => *output,
             Response::Malformed(got) => {
-                let evidence = Evidence {
-                    place: label,
-                    expected: "a tensor of floating-point numbers".to_owned(),
-                    got,
-                    ratio: None,
-                    bound: None,
-                    form: Some("kind of result".to_owned()),
-                    relation: false,
-                };
+                let form = Some("kind of result".to_owned());
+                let evidence = Evidence { form, ..Evidence::new(label, "a tensor of floating-point numbers", got) };
                 return Err(Stop::Form(Box::new(evidence)));
             }
-            Response::Unsupported(reason) => return Err(Stop::Target(Verdict::Unsupported, label, reason)),
-            Response::Refused(reason) => return Err(Stop::Target(Verdict::Refused, label, reason)),
-            Response::Error(reason) => return Err(Stop::Target(Verdict::Error, label, reason)),
-            Response::Crash(reason) => return Err(Stop::Target(Verdict::Crash, label, reason)),
-            Response::Timeout(reason) => return Err(Stop::Target(Verdict::Timeout, label, reason)),
+            Response::Unsupported(reason) => return Err(no_result(Verdict::Unsupported, label, reason)),
+            Response::Refused(reason) => return Err(no_result(Verdict::Refused, label, reason)),
+            Response::Error(reason) => return Err(no_result(Verdict::Error, label, reason)),
+            Response::Crash(trouble) => return Err(no_result(Verdict::Crash, label, trouble)),
+            Response::Timeout(trouble) => return Err(no_result(Verdict::Timeout, label, trouble)),
+            Response::Broken(Trouble { what, stderr }) => {
+                let got = Evidence::new(label, "an answer of the protocol", format!("broke the protocol: {what}"));
+                return Err(Stop::Target(Verdict::Error, Box::new(Evidence { broke_protocol: true, stderr, ..got })));
+            }
         };
         let record = CallRecord { label, call, output, want };
         let mut expected = None;
@@ -257,6 +240,11 @@ impl<'a> Evaluator<'a> {
             None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, Want::Output)),
         }
     }
+}
+
+fn no_result(verdict: Verdict, place: String, trouble: impl Into<Trouble>) -> Stop {
+    let Trouble { what, stderr } = trouble.into();
+    Stop::Target(verdict, Box::new(Evidence { stderr, ..Evidence::new(place, "a result", what) }))
 }
 
 /// The first elements that differ; NaN is NaN and the sign of zero does not count.

@@ -48,15 +48,8 @@ impl Evaluator<'_> {
         }
         let show =
             |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
-        let evidence = Evidence {
-            place: place.to_owned(),
-            expected: show(expected),
-            got: show(got),
-            ratio: None,
-            bound: None,
-            form: Some("shape of the output".to_owned()),
-            relation: true,
-        };
+        let form = Some("shape of the output".to_owned());
+        let evidence = Evidence { form, relation: true, ..Evidence::new(place, show(expected), show(got)) };
         Decision { verdict: Verdict::Fail, margin: 0.0, evidence: Some(evidence) }
     }
 

@@ -178,15 +178,8 @@ impl Relation {
             }
         };
         let place = format!("{} at {place}", sides.left);
-        Evidence {
-            place,
-            expected,
-            got,
-            ratio: margin.is_finite().then_some(margin),
-            bound,
-            form: None,
-            relation: true,
-        }
+        let ratio = margin.is_finite().then_some(margin);
+        Evidence { ratio, bound, relation: true, ..Evidence::new(place, expected, got) }
     }
 }
 

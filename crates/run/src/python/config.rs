@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::process::Limits;
+
+/// How often a worker that died or was ended is replaced: importing a library takes seconds.
+const MAX_RESTARTS: u32 = 10;
 
 /// Where the function under test is defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,20 +118,12 @@ pub struct PythonConfig {
     pub supports: Option<Vec<String>>,
     /// The argument for the mask takes the bias too, one of the two at a time.
     pub mask_takes_bias: bool,
-    /// Longest time for one call.
-    pub timeout: Duration,
-    /// Longest time for start and import.
-    pub start_timeout: Duration,
-    /// How often a child that died or was ended is replaced.
-    pub max_restarts: u32,
-    /// Set from outside to end the call that is running, which then counts as not answered.
-    pub stop: Option<Arc<AtomicBool>>,
-    /// Longest line of a reply in bytes; a target cannot make this process hold more.
-    pub max_line: usize,
+    /// For how long to wait and how often to start again.
+    pub limits: Limits,
 }
 
 impl PythonConfig {
-    /// Defaults: arrays by import, layout `bhnd`, 60 s a call, 180 s to start, 10 restarts, lines below 1 GiB.
+    /// Defaults: arrays by import, layout `bhnd`, 60 s a call, 180 s to start, 10 restarts.
     pub fn new(python: impl Into<PathBuf>, target: PythonRef) -> Self {
         Self {
             python: python.into(),
@@ -140,11 +134,7 @@ impl PythonConfig {
             layout: Layout::default(),
             supports: None,
             mask_takes_bias: false,
-            timeout: Duration::from_secs(60),
-            start_timeout: Duration::from_secs(180),
-            max_restarts: 10,
-            stop: None,
-            max_line: (1 << 30) - 1,
+            limits: Limits::new(MAX_RESTARTS),
         }
     }
 }
@@ -164,6 +154,19 @@ pub struct PythonInfo {
     /// Remarks for the user.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+impl PythonInfo {
+    /// Versions, argument mapping and remarks: one line each.
+    pub fn describe(&self) -> Vec<String> {
+        let versions = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
+        let arguments = self.arguments.iter().map(|(option, argument)| {
+            if option == argument { option.clone() } else { format!("{option} as {argument}") }
+        });
+        let arguments = arguments.collect::<Vec<_>>().join(", ");
+        let takes = format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments });
+        [vec![versions.join(", "), takes], self.notes.clone()].concat()
+    }
 }
 
 /// The interpreter to use: the one asked for, else that of the virtual environment, else `python3` on the path.

@@ -31,7 +31,12 @@ def ask(call):
     options = {name: array(x) if isinstance(x, tuple) else x for name, x in call["options"].items()}
     inputs += [x for name, x in options.items() if isinstance(call["options"][name], tuple)]
     before = [bits(x) for x in inputs]
-    result = function(*inputs[:3], **options)
+    if LIMIT is not None:
+        faulthandler.dump_traceback_later(LIMIT, exit=True)
+    try:
+        result = function(*inputs[:3], **options)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     answer = {"output": answered(results[0] if results else result, SWAPPED)}
     if len(results) > 1 and any(result["name"] == "weights" for result in call["results"]):

@@ -93,14 +93,10 @@ def main():
         return 2
     answers = []
     for call in CALLS:
-        if LIMIT is not None:
-            faulthandler.dump_traceback_later(LIMIT, exit=True)
         try:
             answers.append(ask(call))
         except (Exception, SystemExit) as error:
             return still(call["label"], "a result", "%s: %s" % (type(error).__name__, error))
-        finally:
-            faulthandler.cancel_dump_traceback_later()
     if REPEATS:
         for call, answer in zip(CALLS * 2, answers * 2):
             problem = repeated(call, answer)

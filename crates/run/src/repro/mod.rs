@@ -5,11 +5,15 @@
 //! [`Caller`]: constants of the script, and code that defines `ask(call)`.
 
 mod calls;
+mod exec;
 mod literal;
 mod python;
 
 pub(crate) use calls::{JudgedCall, judged_calls};
+pub(crate) use exec::ExecCaller;
 pub(crate) use python::PythonCaller;
+
+use std::path::Path;
 
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{CheckedLaw, Contract, Evidence, Tensor, Verdict};
@@ -29,6 +33,9 @@ pub(crate) trait Caller {
     /// What the script needs beside the standard library: `numpy and the function itself`.
     fn needs(&self) -> String;
 
+    /// Whether the target runs in the process of the script, which it can then take down.
+    fn is_inside(&self) -> bool;
+
     /// Assignments, one a line: where the target is.
     fn constants(&self) -> String;
 
@@ -39,6 +46,30 @@ pub(crate) trait Caller {
     /// `(format, shape, numbers)`, and `changed`: whether the inputs have other bits afterwards. What the target raises is
     /// passed on.
     fn ask(&self) -> String;
+}
+
+/// Where a script lies and where paths are relative to.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The current folder.
+    pub(crate) current: &'a Path,
+    /// The folder that the script lies two folders below.
+    pub(crate) root: &'a Path,
+}
+
+impl Ground<'_> {
+    /// An expression for a path: relative to the script where it lies below its root.
+    fn path(&self, path: &Path) -> String {
+        let absolute = self.current.join(path);
+        match absolute.strip_prefix(self.root) {
+            Ok(inside) => {
+                let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+                let inside = [vec!["..".to_owned(); 2], parts].concat().join("/");
+                format!("os.path.join(os.path.dirname(os.path.abspath(__file__)), {})", string(&inside))
+            }
+            Err(_) => string(&absolute.to_string_lossy()),
+        }
+    }
 }
 
 /// Everything that a script tells.
@@ -80,7 +111,7 @@ fn written(story: &Story<'_>, caller: &dyn Caller, style: Style) -> String {
         "\n",
         IMPORTS,
         "\n",
-        &constants(story),
+        &constants(story, caller),
         &caller.constants(),
         &format!("CALLS = [\n{calls}]\n\n"),
         &caller.ask(),
@@ -126,7 +157,7 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
     lines.iter().map(comment).collect()
 }
 
-fn constants(story: &Story<'_>) -> String {
+fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     let python = |on: bool| if on { "True" } else { "False" };
     let limit = if story.verdict == Verdict::Timeout { float(story.limit_s) } else { "None".to_owned() };
     let evidence = story.evidence;
@@ -143,7 +174,7 @@ fn constants(story: &Story<'_>) -> String {
         string(&story.law.law.law),
         string(story.verdict.word()),
         string(format),
-        python(story.verdict == Verdict::Crash),
+        python(story.verdict == Verdict::Crash && caller.is_inside()),
         python(story.verdict == Verdict::Nondet),
         python(story.law.law.observe.is_some()),
     )

@@ -1,11 +1,9 @@
 //! How a script calls a Python function: imported as the worker imports it, with the arguments that the worker gives.
 
-use std::path::Path;
-
 use qkvet_spec::Call;
 
-use super::Caller;
 use super::literal::{Style, float, mask, string, tensor};
+use super::{Caller, Ground};
 use crate::python::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
 
 const CALL: &str = include_str!("call.py");
@@ -21,26 +19,11 @@ pub(crate) struct PythonCaller<'a> {
     pub(crate) config: &'a PythonConfig,
     /// What it said of itself.
     pub(crate) info: &'a PythonInfo,
-    /// The current folder.
-    pub(crate) current: &'a Path,
-    /// The folder that the script lies two folders below.
-    pub(crate) root: &'a Path,
+    /// Where the script lies.
+    pub(crate) ground: Ground<'a>,
 }
 
 impl PythonCaller<'_> {
-    /// An expression for a path: relative to the script where it lies below its root.
-    fn path(&self, path: &Path) -> String {
-        let absolute = self.current.join(path);
-        match absolute.strip_prefix(self.root) {
-            Ok(inside) => {
-                let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                let inside = [vec!["..".to_owned(); 2], parts].concat().join("/");
-                format!("os.path.join(os.path.dirname(os.path.abspath(__file__)), {})", string(&inside))
-            }
-            Err(_) => string(&absolute.to_string_lossy()),
-        }
-    }
-
     fn argument(&self, option: &str) -> Option<&String> {
         self.info.arguments.get(option)
     }
@@ -59,14 +42,18 @@ impl Caller for PythonCaller<'_> {
         }
     }
 
+    fn is_inside(&self) -> bool {
+        true
+    }
+
     fn constants(&self) -> String {
         let place = match &self.config.target.source {
             PythonSource::File(file) => {
-                format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.path(file))
+                format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.ground.path(file))
             }
             PythonSource::Module(name) => {
                 let folder = self.config.folder.clone().unwrap_or_default();
-                format!("FOLDER = {}\nMODULE = {}\n", self.path(&folder), string(name))
+                format!("FOLDER = {}\nMODULE = {}\n", self.ground.path(&folder), string(name))
             }
         };
         let device = self.config.device.as_ref().map_or_else(|| "None".to_owned(), |device| string(device));
@@ -125,6 +112,7 @@ impl Caller for PythonCaller<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     use qkvet_spec::{BoolTensor, Dtype, Tensor};
 
@@ -163,7 +151,7 @@ mod tests {
     fn options_go_by_the_names_of_the_function() {
         let (config, root) = (config("a.py:f"), Path::new("/here"));
         let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
-            let caller = PythonCaller { config: &config, info, current: root, root };
+            let caller = PythonCaller { config: &config, info, ground: Ground { current: root, root } };
             let options = caller.options(call, Style::Decimals);
             let options: Vec<(&str, &str)> = options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
             assert_eq!(options, expected);
@@ -191,7 +179,11 @@ mod tests {
     fn files_are_found_from_the_script() {
         let info = info(&[], &[]);
         let check = |config: &PythonConfig, current: &str, expected: &str| {
-            let caller = PythonCaller { config, info: &info, current: Path::new(current), root: Path::new("/here") };
+            let caller = PythonCaller {
+                config,
+                info: &info,
+                ground: Ground { current: Path::new(current), root: Path::new("/here") },
+            };
             let constants = caller.constants();
             assert!(constants.contains(expected), "{constants}");
         };

@@ -7,7 +7,7 @@ use qkvet_gen::{CasePlan, case_id};
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
-use super::pass::{Done, INTERRUPTED, Pass, case_of, law_of};
+use super::pass::{Done, Pass, Stopped, case_of, law_of};
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
 
@@ -90,7 +90,7 @@ fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 
 /// The findings among decided cases. A run that the user ended calls the target no more: nothing is shrunk.
 pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
-    let most_shrunk = if pass.stopped().as_deref() == Some(INTERRUPTED) { 0 } else { MOST_SHRUNK };
+    let most_shrunk = if pass.stopped() == Some(Stopped::Interrupted) { 0 } else { MOST_SHRUNK };
     let mut findings = Vec::new();
     for (number, group) in groups(scene).iter().enumerate() {
         let Some(start) = representative(scene, &group.members) else { continue };

@@ -105,7 +105,7 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
             Verdict::Nondet => "the same call gave different results",
             _ => one.evidence.as_ref().map_or("", |evidence| evidence.got.as_str()),
         };
-        let said = said.lines().next().unwrap_or_default().split("; stderr").next().unwrap_or_default();
+        let said = said.lines().next().unwrap_or_default();
         let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, group)) => group.members.push(at),

@@ -19,10 +19,9 @@ use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Suite, Summary, Verdict,
 };
 
-use crate::python::StartError;
+use crate::process::StartError;
 use crate::target::NamedTarget;
 use findings::Scene;
-pub use pass::INTERRUPTED;
 use pass::{Done, Pass};
 pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
 
@@ -121,8 +120,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut findings = explained;
     let scene = Scene { config, plans: &plans, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
-    let summary =
-        summary::summary(config, info(config, &plans, pass.environment()), &plans, done, findings, pass.stopped());
+    let run = info(config, &plans, pass.environment());
+    let summary = summary::summary(config, run, &plans, done, findings, pass.stopped().as_ref());
     if unkept.is_none() {
         pass.lost().iter().for_each(|why| events(lost(why)));
     }

@@ -1,5 +1,6 @@
 //! One pass over the cases: workers with a target each, results in the order of the suite.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
@@ -12,12 +13,26 @@ use super::{RunConfig, RunError};
 use crate::python::PythonInfo;
 use crate::target::OpenTarget;
 
-/// Why a run that the user ended was stopped.
-pub const INTERRUPTED: &str = "interrupted";
 /// After this many time-outs the rest is skipped: the user's time is worth more than their number.
 const MOST_TIMEOUTS: usize = 3;
-/// After this many crashes the rest is skipped.
-const MOST_CRASHES: usize = 10;
+
+/// Why a run ended before its last case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The user ended it.
+    Interrupted,
+    /// Anything else, in words.
+    Because(String),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interrupted => "interrupted",
+            Self::Because(reason) => reason,
+        })
+    }
+}
 
 /// One decided case. Calls are kept only where something failed.
 #[derive(Clone, Debug)]
@@ -40,7 +55,7 @@ pub(super) struct Pass<'a> {
     unkept: Option<StoreError>,
     /// What a Python target said of itself.
     python: Option<PythonInfo>,
-    stopped: Mutex<Option<String>>,
+    stopped: Mutex<Option<Stopped>>,
     environment: Vec<String>,
 }
 
@@ -79,7 +94,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Why the run was stopped early, if it was.
-    pub(super) fn stopped(&self) -> Option<String> {
+    pub(super) fn stopped(&self) -> Option<Stopped> {
         self.stopped.lock().map_or(None, |stopped| stopped.clone())
     }
 
@@ -92,24 +107,27 @@ impl<'a> Pass<'a> {
     ) -> Result<Vec<Done>, RunError> {
         let (config, store, stopped) = (self.config, self.store.as_ref(), &self.stopped);
         let foreign = config.target.kind.is_foreign();
-        let (next, timeouts, crashes) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        let stop = |reason: &str| {
+        let (next, timeouts, ends) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        // Each costs a new process; what that costs depends on the kind of target.
+        let most_ends = config.target.kind.limits().map_or(1, |limits| limits.max_restarts as usize);
+        let stop_for = |reason: Stopped| {
             if let Ok(mut stopped) = stopped.lock() {
-                stopped.get_or_insert_with(|| reason.to_owned());
+                stopped.get_or_insert(reason);
             }
         };
+        let stop = |reason: &str| stop_for(Stopped::Because(reason.to_owned()));
         let is_stopped = || stopped.lock().is_ok_and(|stopped| stopped.is_some());
         let mut results: Vec<Option<Done>> = vec![None; plans.len()];
         let mut failure = None;
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
             for (number, worker) in self.workers.iter_mut().enumerate() {
-                let (send, next, timeouts, crashes) = (send.clone(), &next, &timeouts, &crashes);
-                let (stop, is_stopped) = (&stop, &is_stopped);
+                let (send, next, timeouts, ends) = (send.clone(), &next, &timeouts, &ends);
+                let (stop, stop_for, is_stopped) = (&stop, &stop_for, &is_stopped);
                 scope.spawn(move || {
                     loop {
                         if config.stop.load(Ordering::Relaxed) {
-                            stop(INTERRUPTED);
+                            stop_for(Stopped::Interrupted);
                         }
                         // Whoever takes a number also decides it, so that all below the last one are decided.
                         if is_stopped() {
@@ -123,7 +141,7 @@ impl<'a> Pass<'a> {
                         let result = one(config, worker, &plans[at], meaning, store);
                         if config.stop.load(Ordering::Relaxed) {
                             // The case that was running may have been cut off: it is not decided.
-                            stop(INTERRUPTED);
+                            stop_for(Stopped::Interrupted);
                             break;
                         }
                         if let Ok(done) = &result {
@@ -131,8 +149,8 @@ impl<'a> Pass<'a> {
                                 Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TIMEOUTS => {
                                     stop(&format!("{MOST_TIMEOUTS} calls did not answer in time"));
                                 }
-                                Verdict::Crash if crashes.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_CRASHES => {
-                                    stop(&format!("the target crashed {MOST_CRASHES} times"));
+                                _ if broke(done) && ends.fetch_add(1, Ordering::Relaxed) + 1 >= most_ends => {
+                                    stop(&format!("the target crashed or broke the protocol {most_ends} times"));
                                 }
                                 verdict if verdict.is_finding() && config.fail_fast => {
                                     stop("the first finding, as asked")
@@ -203,6 +221,11 @@ pub(super) fn case_of(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Case, R
         .map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() })
 }
 
+/// Whether the case cost the target its process, or may have.
+fn broke(done: &Done) -> bool {
+    done.verdict == Verdict::Crash || done.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol)
+}
+
 fn skipped(config: &RunConfig<'_>, plan: &CasePlan) -> Result<Done, RunError> {
     let case = case_of(config, plan)?;
     Ok(Done {
@@ -235,6 +258,7 @@ fn one(
         .get(&plan.dtype)
         .ok_or_else(|| RunError::Law(format!("contract for {}: expected one", plan.dtype)))?;
     let judge = Judge { meaning, contract };
+    worker.target.begin(&id);
     let Outcome { verdict, margin, evidence, calls } =
         evaluate(law, &case, judge, worker.target.as_mut()).map_err(RunError::Law)?;
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };

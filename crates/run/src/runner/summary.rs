@@ -6,7 +6,7 @@ use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
 
 use super::RunConfig;
-use super::pass::Done;
+use super::pass::{Done, Stopped};
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sinks", "packed sequences", "log-sum-exp"];
@@ -17,7 +17,7 @@ pub(super) fn summary(
     plans: &[CasePlan],
     done: Vec<Done>,
     findings: Vec<Finding>,
-    stopped: Option<String>,
+    stopped: Option<&Stopped>,
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
@@ -46,7 +46,10 @@ pub(super) fn summary(
         }
     }
     let records = done.into_iter().zip(plans).map(|(done, plan)| record(done, plan)).collect();
-    Summary { run, counts, findings, coverage, stopped, records }
+    let warnings = config.target.kind.limits().map_or_else(Vec::new, |limits| limits.watch.warnings());
+    let interrupted = stopped == Some(&Stopped::Interrupted);
+    let stopped = stopped.map(Stopped::to_string);
+    Summary { run, counts, findings, coverage, stopped, interrupted, warnings, records }
 }
 
 fn cover(coverage: &mut Coverage, done: &Done, plan: &CasePlan) {

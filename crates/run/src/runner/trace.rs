@@ -7,8 +7,9 @@ use qkvet_spec::{Case, CheckedLaw, Contract, Verdict};
 use super::findings::Scene;
 use super::pass::{Done, Pass};
 use super::store::{StoredFinding, names};
+use crate::process::Limits;
 use crate::python::{Arrays, Layout, PythonConfig};
-use crate::repro::{Caller, PythonCaller, Story, judged_calls, script};
+use crate::repro::{Caller, ExecCaller, Ground, PythonCaller, Story, judged_calls, script};
 use crate::target::TargetKind;
 
 /// A case that shows a finding.
@@ -89,10 +90,12 @@ fn write_script(
     let (store, contract) = (pass.store()?, contract?);
     let (evidence, config) = (seen.shown.evidence.as_ref()?, scene.config);
     let (current, root) = (std::env::current_dir().ok()?, store.root()?);
-    let (caller, limit): (Box<dyn Caller>, _) = match (&config.target.kind, pass.python()) {
+    let ground = Ground { current: &current, root: &root };
+    let (caller, limits): (Box<dyn Caller>, &Limits) = match (&config.target.kind, pass.python()) {
         (TargetKind::Python(python), Some(info)) => {
-            (Box::new(PythonCaller { config: python, info, current: &current, root: &root }), python.timeout)
+            (Box::new(PythonCaller { config: python, info, ground }), &python.limits)
         }
+        (TargetKind::Exec(exec), _) => (Box::new(ExecCaller { config: exec, ground }), &exec.limits),
         _ => return None,
     };
     let judge = Judge { meaning: scene.meaning, contract };
@@ -108,7 +111,7 @@ fn write_script(
         contract,
         evidence,
         calls: &calls,
-        limit_s: limit.as_secs_f64(),
+        limit_s: limits.timeout.as_secs_f64(),
     };
     store.keep_script(seen.id, &script(&story, caller.as_ref()))
 }

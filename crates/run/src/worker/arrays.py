@@ -1,6 +1,12 @@
 # Arrays of the three libraries: made from storage bits, read back as storage bits.
 
 FLOATS = ("float64", "float32", "bfloat16", "float16")
+# Bytes of an element.
+SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1}
+# Larger tensors go by file.
+INLINE_LIMIT = 2**18
+# Larger results are not even read.
+MOST = 2**28
 
 
 class Unsupported(Exception):
@@ -130,19 +136,18 @@ def read(value, swap):
     return (np.swapaxes(value, 1, 2) if swap else value).tobytes()
 
 
-def result_tensor(name, value, swap, limit):
-    """The wire form of one array that the function returned."""
+def result_tensor(name, value, swap):
+    """Format, shape and storage bits of one array that the function returned."""
     form = shape_of(value)
     if form is None:
         raise Malformed("%s: expected an array, got %s" % (name, type(value).__name__))
     dtype, shape = form
     if dtype not in FLOATS:
         raise Malformed("%s: expected one of %s, got dtype %s" % (name, ", ".join(FLOATS), dtype))
-    size = math.prod(shape) * {"float64": 8, "float32": 4}.get(dtype, 2)
-    if size > limit:
+    size = math.prod(shape) * SIZES[dtype]
+    if size > MOST:
         raise Malformed("%s: %d bytes of shape %s are too many to be checked" % (name, size, shape))
     swap = swap and len(shape) == 4
     if swap:
         shape[1], shape[2] = shape[2], shape[1]
-    raw = read(value, swap)
-    return {"dtype": dtype, "shape": shape, "data": base64.b64encode(raw).decode("ascii")}
+    return dtype, shape, read(value, swap)

@@ -3,7 +3,10 @@
 class Target:
     """The loaded function with what it takes."""
 
-    def __init__(self, hello):
+    def __init__(self, request):
+        hello = request["python"]
+        self.scratch = request["scratch"]
+        self.answered = []
         module, self.folder = load_module(hello)
         name = hello["function"]
         self.function = find_function(module, name)
@@ -11,7 +14,6 @@ class Target:
         self.arguments, self.always = match_arguments(name, self.function, hello.get("supports"), mask_takes_bias)
         self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
         self.swapped = hello.get("layout") == "bnhd"
-        self.limit = hello.get("max_payload", 2**30)
         sys.argv = [hello["target"].get("file") or hello["target"]["module"]]
 
     def info(self):
@@ -20,15 +22,15 @@ class Target:
             version = getattr(sys.modules.get(name), "__version__", None)
             if version is not None:
                 versions[name] = str(version)
-        return {
-            "ok": True,
-            "wire": 1,
+        python = {
             "arrays": self.library.name,
             "versions": versions,
             "arguments": self.arguments,
             "always": self.always,
             "notes": [self.note] if self.note else [],
         }
+        supports = {"payloads": ["inline", "file"]}
+        return {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python", "supports": supports, "python": python}
 
     def keywords(self, request, tensors):
         """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
@@ -53,10 +55,40 @@ class Target:
         named.update({self.arguments[option]: value for option, value in given.items()})
         return named
 
+    def bits(self, tensor):
+        if "data" in tensor:
+            return base64.b64decode(tensor["data"])
+        with open(os.path.join(self.scratch, tensor["file"]), "rb") as file:
+            file.seek(tensor.get("offset", 0))
+            return file.read(math.prod(tensor["shape"]) * SIZES[tensor["dtype"]])
+
+    def tensor(self, name, seq, dtype, shape, raw):
+        """The wire form: by file what is large, as long as there is room for files."""
+        tensor = {"dtype": dtype, "shape": shape}
+        if len(raw) > INLINE_LIMIT:
+            path = os.path.join(self.scratch, "%d-%s.bin" % (seq, name))
+            self.answered.append(path)
+            try:
+                with open(path, "wb") as file:
+                    file.write(raw)
+                return dict(tensor, file=os.path.basename(path))
+            except OSError:
+                pass
+        return dict(tensor, data=base64.b64encode(raw).decode("ascii"))
+
+    def forget(self):
+        for path in self.answered:
+            try:
+                os.remove(path)
+            except OSError:
+                pass
+        self.answered = []
+
     def run(self, request):
+        self.forget()
         raws, tensors = {}, {}
         for name, tensor in request["tensors"].items():
-            raws[name] = base64.b64decode(tensor["data"])
+            raws[name] = self.bits(tensor)
             tensors[name] = self.library.make(tensor["dtype"], tensor["shape"], raws[name])
             if self.swapped and name in ("query", "key", "value"):
                 tensors[name] = self.library.swap(tensors[name])
@@ -73,7 +105,7 @@ class Target:
         except BaseException as error:
             return self.failed(error)
         try:
-            answer = {"status": "ok", "tensors": self.collect(result, "weights" in request.get("want", ()))}
+            answer = {"status": "ok", "tensors": self.collect(result, request)}
             answer["inputs_unchanged"] = all(
                 self.unchanged(name, tensors[name], forms[name], raws[name]) for name in tensors
             )
@@ -90,7 +122,8 @@ class Target:
             answer["fatal"] = True  # such an error poisons every later call of the process
         return answer
 
-    def collect(self, result, weights):
+    def collect(self, result, request):
+        weights = "weights" in request.get("want", ())
         if weights and not (isinstance(result, (tuple, list)) and len(result) >= 2):
             raise Malformed("expected a tuple (output, weights), got %s" % type(result).__name__)
         if isinstance(result, (tuple, list)):
@@ -101,10 +134,10 @@ class Target:
                 raise Malformed("output: expected an array, got a %s of %s" % (type(result).__name__, first))
         else:
             result = [result]
-        tensors = {"output": result_tensor("output", result[0], self.swapped, self.limit)}
+        found = {"output": result_tensor("output", result[0], self.swapped)}
         if weights:
-            tensors["weights"] = result_tensor("weights", result[1], False, self.limit)
-        return tensors
+            found["weights"] = result_tensor("weights", result[1], False)
+        return {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found.items()}
 
     def unchanged(self, name, array, form, raw):
         swap = self.swapped and name in ("query", "key", "value")
@@ -140,13 +173,13 @@ def main():
     for line in iter(source.readline, b""):
         request = json.loads(line)
         if request["op"] == "stop":
-            return
+            break
         if request["op"] == "hello":
             try:
                 target = Target(request)
                 answer = target.info()
             except LoadError as error:
-                answer = {"ok": False, "kind": error.kind, "message": error.message, "hint": error.hint}
+                answer = {"ok": False, "message": error.message, "hint": error.hint, "python": {"kind": error.kind}}
         else:
             answer = answer_line(target, request)
         if os.getpid() != process:
@@ -154,6 +187,13 @@ def main():
         # The line break before ends whatever else was written there.
         sink.write(b"\n" + json.dumps(answer).encode("ascii") + b"\n")
         sink.flush()
+    # Taking a library down in good order can take seconds, and nobody waits for it.
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    os._exit(0)
 
 
 main()

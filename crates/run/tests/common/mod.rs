@@ -36,7 +36,7 @@ pub fn example(name: &str) -> String {
 
 pub fn config(target: &str) -> PythonConfig {
     let mut config = PythonConfig::new(python(), target.parse().expect(target));
-    config.timeout = Duration::from_secs(30);
+    config.limits.timeout = Duration::from_secs(30);
     config
 }
 
@@ -63,7 +63,7 @@ impl Fixture {
     }
 
     pub fn start(&self, function: &str) -> Result<PythonTarget, StartError> {
-        PythonTarget::start(self.config(function))
+        PythonTarget::start(&self.config(function))
     }
 }
 

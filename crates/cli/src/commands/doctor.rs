@@ -1,0 +1,54 @@
+//! `qkvet doctor TARGET`: the whole conversation with a program, once, with every message shown.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use qkvet_diagnose::applied;
+use qkvet_report::{DoctorText, Progress, doctor_line};
+use qkvet_run::doctor::{DoctorConfig, examine};
+use qkvet_run::process::{Watch, end_all};
+use qkvet_spec::{Catalog, Diagnosis, Dtype, Meaning};
+
+use super::setup;
+use crate::args::DoctorArgs;
+use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
+
+pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let mut target = setup::target(&args.target, &args.on, &catalog)?;
+    let declared = setup::conventions(&target, &args.on.convention, &catalog)?;
+    let dtypes: Vec<Dtype> = Dtype::ALL.into_iter().filter(|dtype| catalog.default_contract(*dtype).is_ok()).collect();
+    let contracts: BTreeMap<_, _> = setup::contracts(&target, &args.on.contract, &dtypes, &catalog)?;
+    let config = DoctorConfig {
+        meaning: applied(&Meaning::standard(), &declared),
+        contracts,
+        conventions: catalog.conventions.values().collect(),
+    };
+    let _ = ctrlc::set_handler(|| {
+        end_all();
+        #[expect(clippy::exit, reason = "nothing is lost: every line was shown as it came")]
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    if let Some(limits) = target.kind.limits_mut() {
+        limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
+    }
+    let mut text = DoctorText::default();
+    let mut stdout = anstream::stdout();
+    // A closed pipe is the reader's choice.
+    let mut show = |text: &str| drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+    let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event))) else {
+        let name = &target.name;
+        return Err(Failure::Usage(format!(
+            "target `{name}`: expected a program or a Python function, got one that is built in\nhint: `qkvet check {name}`"
+        )));
+    };
+    show(&doctor_line(diagnosis));
+    Ok(ExitCode::from(match diagnosis {
+        Diagnosis::Well | Diagnosis::NotOffered => HELD,
+        Diagnosis::Wrong => FINDINGS,
+        Diagnosis::Broken => TARGET,
+    }))
+}

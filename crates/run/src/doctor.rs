@@ -1,0 +1,319 @@
+//! The doctor: holds the whole conversation with a program once, shows every message and says what each step showed.
+
+mod calls;
+mod judge;
+
+use qkvet_spec::wire::{Payload, Request};
+use qkvet_spec::{Call, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning, Output, Response, Trouble};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::process::{Conversation, Launch, Received, StartError, describe, receive};
+use crate::python::{PythonInfo, PythonTarget};
+use crate::target::TargetKind;
+use crate::wire::{Asked, Reply, WireError, line, read_reply, run_request};
+
+/// By what the answers are judged.
+#[derive(Clone, Debug)]
+pub struct DoctorConfig<'a> {
+    /// What the target claims to compute.
+    pub meaning: Meaning,
+    /// Contracts by format.
+    pub contracts: BTreeMap<Dtype, &'a Contract>,
+    /// Conventions that may explain a wrong answer.
+    pub conventions: Vec<&'a Convention>,
+}
+
+/// Holds the conversation and tells about it; gives the worst of what was found. `None` for a target without one: it is built
+/// in.
+pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMut(DoctorEvent)) -> Option<Diagnosis> {
+    let launch = match kind {
+        TargetKind::Standard | TargetKind::Flash | TargetKind::Fault(_) => return None,
+        TargetKind::Python(config) => PythonTarget::launch(config),
+        TargetKind::Exec(config) => Ok(config.launch()),
+    };
+    tell(DoctorEvent::Step("start and hello".to_owned()));
+    let started = launch.and_then(|launch| {
+        let conversation = Conversation::start(&launch, &mut |sent, line| tell(message(sent, line)))?;
+        Ok((launch, conversation))
+    });
+    let (launch, conversation) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            tell_start_error(&error, tell);
+            return Some(Diagnosis::Broken);
+        }
+    };
+    for (at, line) in environment(&conversation).into_iter().enumerate() {
+        tell(DoctorEvent::Shown(if at == 0 { Diagnosis::Well } else { Diagnosis::NotOffered }, line, None));
+    }
+    let mut doctor =
+        Doctor { launch, config, tell, live: Some(conversation), seq: 0, worst: Diagnosis::Well, files: false };
+    doctor.files = doctor.live.as_ref().is_some_and(|live| live.files);
+    doctor.steps();
+    doctor.farewell();
+    Some(doctor.worst)
+}
+
+fn environment(conversation: &Conversation) -> Vec<String> {
+    let python = conversation.greeting.python.clone();
+    match python.and_then(|python| serde_json::from_value::<PythonInfo>(python).ok()) {
+        Some(info) => info.describe(),
+        None => describe(&conversation.greeting),
+    }
+}
+
+fn message(sent: bool, line: &[u8]) -> DoctorEvent {
+    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    if sent { DoctorEvent::Sent(text) } else { DoctorEvent::Received(text) }
+}
+
+fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
+    if let StartError::Protocol { error, heard, .. } = error {
+        tell(bad_field(error));
+        if let Some(stray) = &heard.stray {
+            let text = format!("before it came a line that does not begin with `{{`: {stray}");
+            tell(DoctorEvent::Shown(Diagnosis::NotOffered, text, None));
+        }
+        return;
+    }
+    let text = error.to_string();
+    let (text, hint) = text.split_once("\nhint: ").map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
+    tell(DoctorEvent::Shown(Diagnosis::Broken, text.to_owned(), hint.map(str::to_owned)));
+}
+
+fn bad_field(error: &WireError) -> DoctorEvent {
+    let WireError { path, expected, got, hint, .. } = error.clone();
+    DoctorEvent::BadField { path, expected, got, hint }
+}
+
+struct Doctor<'a, 'c> {
+    launch: Launch,
+    config: &'a DoctorConfig<'c>,
+    tell: &'a mut dyn FnMut(DoctorEvent),
+    live: Option<Conversation>,
+    seq: u64,
+    worst: Diagnosis,
+    files: bool,
+}
+
+impl Doctor<'_, '_> {
+    fn steps(&mut self) {
+        let Some(dtype) = self.dtype() else {
+            return self.show(Diagnosis::Wrong, "none of its formats can be checked".to_owned(), None);
+        };
+        let plain = calls::plain(dtype);
+        self.step("a plain call", &plain);
+        self.step("causal: 2 queries, 3 keys", &Call { causal: true, ..plain.clone() });
+        self.step("a mask that hides some keys", &calls::masked(dtype));
+        self.step("a bias added to the scores", &calls::biased(dtype));
+        self.step("an explicit scale", &Call { scale: Some(0.375), ..plain.clone() });
+        if self.files {
+            self.step("keys and values too large for a line, by file", &calls::large(dtype));
+        } else {
+            (self.tell)(DoctorEvent::Step("tensors by file".to_owned()));
+            let text = "supports.payloads does not list `file`: tensors of every size come inline";
+            self.show(Diagnosis::NotOffered, text.to_owned(), None);
+        }
+        self.step("the weights beside the output", &Call { return_weights: true, ..plain.clone() });
+        self.unknown_param(&plain);
+        self.unknown_field(&plain);
+        self.twice(&plain);
+    }
+
+    /// The first format of query, key and value that is offered and can be judged, float32 if possible.
+    fn dtype(&self) -> Option<Dtype> {
+        let supports = self.live.as_ref()?.greeting.supports.as_ref();
+        let listed = supports.and_then(|supports| supports.dtypes.as_ref());
+        let offered = |dtype: &Dtype| listed.is_none_or(|list| list.iter().any(|name| name == dtype.name()));
+        let known = self.config.contracts.keys().copied();
+        std::iter::once(Dtype::Float32)
+            .chain(known)
+            .find(|dtype| offered(dtype) && self.config.contracts.contains_key(dtype))
+    }
+
+    fn show(&mut self, diagnosis: Diagnosis, text: String, hint: Option<String>) {
+        if diagnosis != Diagnosis::NotOffered {
+            self.worst = self.worst.max(diagnosis);
+        }
+        (self.tell)(DoctorEvent::Shown(diagnosis, text, hint));
+    }
+
+    /// One call that is judged.
+    fn step(&mut self, title: &str, call: &Call) {
+        (self.tell)(DoctorEvent::Step(title.to_owned()));
+        let supports = self.live.as_ref().and_then(|live| live.greeting.supports.clone());
+        if let Some(missing) = supports.and_then(|supports| crate::process::unsupported(&supports, call)) {
+            return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"), None);
+        }
+        if let Some(output) = self.answer(call, None) {
+            self.judge(call, &output);
+        }
+    }
+
+    fn judge(&mut self, call: &Call, output: &Output) {
+        let (diagnosis, text, hint) = judge::judge(self.config, call, output);
+        self.show(diagnosis, text, hint);
+        if !output.inputs_unchanged {
+            self.show(Diagnosis::Wrong, "the call changed its inputs, it says".to_owned(), None);
+        }
+    }
+
+    /// A param that no version knows: to be declined.
+    fn unknown_param(&mut self, call: &Call) {
+        (self.tell)(DoctorEvent::Step(
+            "a param that the program cannot know: to be declined, never ignored".to_owned(),
+        ));
+        let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
+        match self.exchange(call, Some(&tweak)) {
+            Some(Response::Unsupported(reason)) => self.show(Diagnosis::Well, format!("declined: {reason}"), None),
+            Some(other) => {
+                let text = format!("expected status unsupported, got {}", status(&other));
+                let hint = "answer `unsupported` to every name in params, tensors and want that is not known";
+                self.show(Diagnosis::Broken, text, Some(hint.to_owned()));
+            }
+            None => {}
+        }
+    }
+
+    /// Fields that no version knows: to be passed over.
+    fn unknown_field(&mut self, call: &Call) {
+        (self.tell)(DoctorEvent::Step("fields that the program cannot know: to be passed over".to_owned()));
+        let strange = || serde_json::json!({"later": [1, "\u{e9}\"\\", null]});
+        let tweak = |run: &mut Value| {
+            run["qkvet_note"] = strange();
+            run["tensors"]["query"]["qkvet_note"] = strange();
+        };
+        if let Some(output) = self.answer(call, Some(&tweak)) {
+            self.judge(call, &output);
+        }
+    }
+
+    fn twice(&mut self, call: &Call) {
+        (self.tell)(DoctorEvent::Step("the same call twice".to_owned()));
+        let Some(first) = self.answer(call, None) else { return };
+        let Some(second) = self.answer(call, None) else { return };
+        let bits = |output: &Output| output.output.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        if bits(&first) == bits(&second) && first.output.shape == second.output.shape {
+            self.show(Diagnosis::Well, "the same bits".to_owned(), None);
+        } else {
+            self.show(Diagnosis::Wrong, "other bits the second time".to_owned(), None);
+        }
+    }
+
+    fn farewell(&mut self) {
+        (self.tell)(DoctorEvent::Step("stop".to_owned()));
+        let Some(mut live) = self.live.take() else {
+            return self.show(Diagnosis::NotOffered, "the process has ended already".to_owned(), None);
+        };
+        let Ok(stop) = line(&Request::Stop) else { return };
+        (self.tell)(message(true, &stop));
+        #[expect(clippy::disallowed_methods, reason = "I/O: how long it took is what is shown")]
+        let start = Instant::now();
+        match live.child.farewell(stop) {
+            Ok(how) => {
+                let took = start.elapsed().as_millis();
+                let hint = (how != "exited with code 0").then(|| "exit with code 0 after stop".to_owned());
+                self.show(Diagnosis::Well, format!("{how} after {took} ms"), hint);
+            }
+            Err(limit) => {
+                let hint = "end the program on `stop` and at the end of standard input".to_owned();
+                self.show(Diagnosis::Broken, format!("did not end within {} s", limit.as_secs()), Some(hint));
+            }
+        }
+        live.warn_of_strays(&self.launch);
+    }
+
+    /// The output of a call; what is there instead is shown.
+    fn answer(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Output> {
+        match self.exchange(call, tweak)? {
+            Response::Output(output) => Some(*output),
+            Response::Unsupported(reason) => {
+                self.show(Diagnosis::NotOffered, format!("declined: {reason}"), None);
+                None
+            }
+            other => {
+                self.show(Diagnosis::Wrong, format!("expected status ok, got {}", status(&other)), None);
+                None
+            }
+        }
+    }
+
+    /// Puts a call, changed by `tweak`, to a live process; `None` if there was no answer of the protocol.
+    fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Response> {
+        let mut live = match self.live.take() {
+            Some(live) => live,
+            None => match Conversation::start(&self.launch, &mut |_, _| ()) {
+                Ok(live) => live,
+                Err(error) => {
+                    self.worst = Diagnosis::Broken;
+                    tell_start_error(&error, self.tell);
+                    return None;
+                }
+            },
+        };
+        self.seq += 1;
+        let payload = if live.files { Payload::File } else { Payload::Inline };
+        let request = Request::Run(run_request(self.seq, Some("doctor"), call, &live.scratch, payload));
+        let bytes = match tweak {
+            Some(tweak) => {
+                let mut request = serde_json::to_value(request).ok()?;
+                tweak(&mut request);
+                line(&request).ok()?
+            }
+            None => line(&request).ok()?,
+        };
+        (self.tell)(message(true, &bytes));
+        let asked = Asked::by(self.seq, call);
+        if let Err(early) = live.child.send(bytes, asked.line_limit()) {
+            (self.tell)(message(false, &early));
+            return self.broken(&WireError::new("", "no answer before the request", "this line"));
+        }
+        let bytes = match receive(&mut live.child, &self.launch, "the request") {
+            Received::Message(bytes) => bytes,
+            Received::TooLong => {
+                let expected = format!("an answer of up to {} bytes", asked.line_limit());
+                return self.broken(&WireError::new("", expected, "more"));
+            }
+            Received::Ended(trouble) => return self.gone("the process ", trouble),
+            Received::Late(trouble) => return self.gone("", trouble),
+        };
+        (self.tell)(message(false, &bytes));
+        let reply = read_reply(&bytes, &asked, &live.scratch);
+        live.scratch.forget_requests();
+        match reply {
+            Ok(Reply { response, fatal, .. }) => {
+                self.live = (!fatal).then_some(live);
+                Some(response)
+            }
+            Err(error) => {
+                self.live = error.in_step.then_some(live);
+                self.broken(&error)
+            }
+        }
+    }
+
+    fn broken(&mut self, error: &WireError) -> Option<Response> {
+        self.worst = Diagnosis::Broken;
+        (self.tell)(bad_field(error));
+        None
+    }
+
+    fn gone(&mut self, who: &str, Trouble { what, stderr }: Trouble) -> Option<Response> {
+        let stderr = stderr.map(|words| format!("; stderr: {words}")).unwrap_or_default();
+        self.show(Diagnosis::Wrong, format!("{who}{what}{stderr}"), None);
+        None
+    }
+}
+
+fn status(response: &Response) -> String {
+    match response {
+        Response::Output(_) => "ok".to_owned(),
+        Response::Unsupported(reason) => format!("unsupported: {reason}"),
+        Response::Refused(reason) => format!("refused: {reason}"),
+        Response::Error(reason) => format!("error: {reason}"),
+        Response::Malformed(reason) => format!("malformed: {reason}"),
+        Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => trouble.what.clone(),
+    }
+}

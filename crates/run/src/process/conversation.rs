@@ -1,0 +1,181 @@
+//! One child and what is said with it: hello, then requests and their answers in order.
+
+use qkvet_spec::wire::{HelloAnswer, Payload, Request};
+use qkvet_spec::{Call, Response, Trouble};
+
+use super::child::{Child, Received};
+use super::error::{Heard, LoadKind, StartError};
+use super::launch::{Launch, Program};
+use super::watch::Warning;
+use crate::wire::{
+    Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply, run_request,
+};
+
+/// How one exchange ended.
+pub(crate) struct Exchange {
+    pub(crate) response: Response,
+    /// How long the call took, if the program says.
+    pub(crate) nanoseconds: Option<u64>,
+    /// Why the child can be asked nothing more: `was ended for ...`.
+    pub(crate) over: Option<String>,
+}
+
+/// A child that answered hello.
+pub(crate) struct Conversation {
+    // Before the scratch folder, so that the child is gone when the folder goes.
+    pub(crate) child: Child,
+    pub(crate) scratch: Scratch,
+    pub(crate) greeting: HelloAnswer,
+    /// Whether the program reads and writes files.
+    pub(crate) files: bool,
+}
+
+impl Conversation {
+    /// Starts the program and greets it; `trace` is shown what is sent (`true`) and what comes back.
+    pub(crate) fn start(launch: &Launch, trace: &mut dyn FnMut(bool, &[u8])) -> Result<Self, StartError> {
+        let target = launch.name.clone();
+        let scratch = Scratch::make()?;
+        let mut child = Child::spawn(launch.command(), HELLO_LIMIT).map_err(|source| StartError::Spawn {
+            what: if launch.whose == Program::Python { "python".to_owned() } else { target.clone() },
+            program: launch.program.clone(),
+            source,
+            hint: launch.whose.spawn_hint(),
+        })?;
+        let protocol = |error: WireError, child: &Child| StartError::Protocol {
+            target: target.clone(),
+            error: Box::new(error),
+            heard: heard(child, None),
+        };
+        let request = line(&Request::Hello(hello(&scratch, launch.python.clone())))
+            .map_err(|error| protocol(WireError::new("hello", "a target that JSON can name", error), &child))?;
+        trace(true, &request);
+        // A message before the first question is read as its answer, and its mistakes are named.
+        let received = match child.send(request, HELLO_LIMIT) {
+            Ok(()) => receive(&mut child, launch, "hello"),
+            Err(early) => Received::Message(early),
+        };
+        let message = match received {
+            Received::Message(message) => message,
+            Received::TooLong => {
+                let error = WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
+                return Err(protocol(error, &child));
+            }
+            Received::Ended(Trouble { what, stderr }) => {
+                return Err(StartError::Died { target, how: what, heard: heard(&child, stderr) });
+            }
+            Received::Late(Trouble { what, stderr }) => {
+                let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
+                return Err(StartError::Timeout { target, limit, what, heard: heard(&child, stderr), hint });
+            }
+        };
+        trace(false, &message);
+        let greeting = read_hello(&message).map_err(|error| protocol(error, &child))?;
+        if !greeting.ok {
+            let kind = greeting.python.and_then(|python| python.get("kind").cloned());
+            let kind = kind.and_then(|kind| serde_json::from_value::<LoadKind>(kind).ok());
+            let message = greeting.message.unwrap_or_else(|| "declined to start without a reason".to_owned());
+            return Err(StartError::Load { target, kind, message, hint: greeting.hint });
+        }
+        let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
+        let files = payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == "file"));
+        Ok(Self { child, scratch, greeting, files })
+    }
+
+    /// Puts one call to the child.
+    pub(crate) fn ask(&mut self, launch: &Launch, seq: u64, case: Option<&str>, call: &Call) -> Exchange {
+        let payload = if self.files { Payload::File } else { Payload::Inline };
+        let request = match line(&Request::Run(run_request(seq, case, call, &self.scratch, payload))) {
+            Ok(request) => request,
+            Err(error) => {
+                return Exchange::going_on(Response::Error(format!("the call could not be written: {error}")));
+            }
+        };
+        let asked = Asked::by(seq, call);
+        if let Err(early) = self.child.send(request, asked.line_limit()) {
+            let expected = format!("no answer before request {seq}");
+            return self.broken(&WireError::new("", expected, quoted(&early)).hint("one answer to each request"));
+        }
+        let exchange = match receive(&mut self.child, launch, "the request") {
+            Received::Message(line) => self.answered(&asked, &line),
+            Received::TooLong => {
+                let limit = asked.line_limit();
+                self.broken(&WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
+            }
+            Received::Ended(trouble) => {
+                let over = Some(trouble.what.clone());
+                Exchange { response: Response::Crash(trouble), nanoseconds: None, over }
+            }
+            Received::Late(trouble) => {
+                let over =
+                    Some(format!("was ended for not answering within {} s", launch.limits.timeout.as_secs_f64()));
+                Exchange { response: Response::Timeout(trouble), nanoseconds: None, over }
+            }
+        };
+        self.scratch.forget_requests();
+        self.warn_of_strays(launch);
+        exchange
+    }
+
+    fn answered(&mut self, asked: &Asked, line: &[u8]) -> Exchange {
+        match read_reply(line, asked, &self.scratch) {
+            Ok(Reply { response, fatal, nanoseconds }) => match self.child.surplus() {
+                Some(second) => {
+                    let error = WireError::new("", format!("one answer to request {}", asked.seq), quoted(second));
+                    self.broken(&error.hint("one answer to each request"))
+                }
+                None => {
+                    let over = fatal.then(|| "was ended after a fatal error of its own".to_owned());
+                    Exchange { response, nanoseconds, over }
+                }
+            },
+            // The answer to this request, with something wrong in it: the next one will be in step.
+            Err(error) if error.in_step => {
+                let stderr = self.child.last_words();
+                Exchange::going_on(Response::Broken(Trouble { what: error.to_string(), stderr }))
+            }
+            Err(error) => self.broken(&error),
+        }
+    }
+
+    fn broken(&mut self, error: &WireError) -> Exchange {
+        let trouble = Trouble { what: error.to_string(), stderr: self.child.last_words() };
+        let over = Some("was ended for breaking the protocol".to_owned());
+        Exchange { response: Response::Broken(trouble), nanoseconds: None, over }
+    }
+
+    pub(crate) fn warn_of_strays(&self, launch: &Launch) {
+        if let Some(first) = first_stray(&self.child) {
+            launch.limits.watch.warn(Warning::Strays, || {
+                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {first}")
+            });
+        }
+    }
+}
+
+impl Exchange {
+    fn going_on(response: Response) -> Self {
+        Self { response, nanoseconds: None, over: None }
+    }
+}
+
+pub(crate) fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
+    let limits = &launch.limits;
+    let limit = if to == "hello" { limits.start_timeout } else { limits.timeout };
+    let silent = || {
+        if launch.whose == Program::User {
+            limits.watch.warn(Warning::Silence, || {
+                format!("no answer to {to} for 5 s: still computing, or did the program not flush its standard output?")
+            });
+        }
+    };
+    child.receive(limit, &limits.watch, &silent)
+}
+
+fn heard(child: &Child, stderr: Option<String>) -> Box<Heard> {
+    Box::new(Heard { stderr, stray: first_stray(child) })
+}
+
+fn first_stray(child: &Child) -> Option<String> {
+    let strays = child.strays();
+    (strays.count > 0).then(|| strays.first.clone())
+}

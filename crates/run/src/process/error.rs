@@ -1,0 +1,150 @@
+//! Why a target's process could not be started.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::launch::Program;
+use crate::wire::WireError;
+
+/// What was wrong with a Python target, as its worker saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadKind {
+    /// There is no such file.
+    FileNotFound,
+    /// There is no such module.
+    ModuleNotFound,
+    /// Importing raised.
+    ImportFailed,
+    /// The module has no such function.
+    FunctionNotFound,
+    /// The name is something that cannot be called.
+    NotCallable,
+    /// The signature cannot take query, key and value by position, or needs what no option provides.
+    Signature,
+    /// `supports` lists what is unknown or has no argument.
+    Supports,
+    /// The array library cannot be imported.
+    Arrays,
+    /// The device cannot be used.
+    Device,
+}
+
+/// A target that could not be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The program did not run.
+    #[error("{what} at {}: expected a program, got: {source}\nhint: {hint}", program.display())]
+    Spawn {
+        /// `python`, or the target as it was given.
+        what: String,
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The program ran and declined: the function cannot be loaded, the device is missing.
+    #[error("{target}: {message}{}", hint_line(hint.as_deref()))]
+    Load {
+        /// The target as it was given.
+        target: String,
+        /// What was wrong, if it is a Python target.
+        kind: Option<LoadKind>,
+        /// In words.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The process died while loading.
+    #[error("{target}: expected to be loaded, got a process that {how}{heard}")]
+    Died {
+        /// The target as it was given.
+        target: String,
+        /// How it ended.
+        how: String,
+        /// What it said beside the protocol.
+        heard: Box<Heard>,
+    },
+    /// Loading took too long.
+    #[error("{target}: expected to be loaded within {} s, got {what}{heard}\nhint: {hint}", limit.as_secs_f64())]
+    Timeout {
+        /// The target as it was given.
+        target: String,
+        /// The limit.
+        limit: Duration,
+        /// What came instead: nothing, half a line.
+        what: String,
+        /// What it said beside the protocol.
+        heard: Box<Heard>,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The process answered something else.
+    #[error("{target}: expected an answer of qkvet-wire/1 to hello; {error}{heard}")]
+    Protocol {
+        /// The target as it was given.
+        target: String,
+        /// What it was.
+        error: Box<WireError>,
+        /// What it said beside the protocol.
+        heard: Box<Heard>,
+    },
+    /// No folder for files can be made.
+    #[error("scratch folder at {}: expected to be made, got: {source}", folder.display())]
+    Scratch {
+        /// Where.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Program {
+    pub(super) fn spawn_hint(self) -> &'static str {
+        match self {
+            Self::Python => "choose another interpreter with --python",
+            Self::User => "exec: takes a program, by its path or in PATH, and its arguments; no shell reads them",
+        }
+    }
+
+    pub(super) fn timeout_hint(self) -> &'static str {
+        match self {
+            Self::Python => "allow more with --start-timeout",
+            Self::User => {
+                "does it read a line from standard input, answer with one line and flush standard output? \
+                 Allow more time with --start-timeout"
+            }
+        }
+    }
+}
+
+fn hint_line(hint: Option<&str>) -> String {
+    hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+}
+
+/// What a process said beside the protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The telling part of the end of its standard error.
+    pub stderr: Option<String>,
+    /// The first line on its standard output that was no message, quoted.
+    pub stray: Option<String>,
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(stderr) = &self.stderr {
+            write!(f, "; stderr: {stderr}")?;
+        }
+        match &self.stray {
+            Some(stray) => write!(f, "; it wrote a line that does not begin with `{{`: {stray}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `exec:CMD`: any program that speaks qkvet-wire/1.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::error::StartError;
+use super::launch::{Launch, Limits, Program};
+use super::target::ProcessTarget;
+
+/// How often a program is started again: cheap, compared with the worker that imports a library.
+const MAX_RESTARTS: u32 = 200;
+
+/// A program with its arguments.
+///
+/// # Example
+/// ```
+/// use qkvet_run::process::ExecConfig;
+/// let config = ExecConfig::new("./attention --name 'my kernel'", "/work".as_ref())?;
+/// assert_eq!(config.program, std::path::Path::new("/work/./attention"));
+/// assert_eq!(config.arguments, ["--name", "my kernel"]);
+/// # Ok::<(), qkvet_run::process::ExecError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExecConfig {
+    /// As the user wrote it.
+    pub command: String,
+    /// The program: a path, or a name to be looked up in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Folder that it runs in.
+    pub folder: PathBuf,
+    /// For how long to wait and how often to start again.
+    pub limits: Limits,
+}
+
+/// A command that cannot be split into words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "target `exec:{0}`: expected a program and its arguments, quotes closed\nhint: no shell reads it: `exec:./attention --fast`"
+)]
+pub struct ExecError(String);
+
+impl ExecConfig {
+    /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with a `/` in it is relative to
+    /// `folder`, in which it runs. Limits: 60 s a call, 180 s to start, 200 restarts.
+    ///
+    /// # Errors
+    /// No word, or a quote that is not closed.
+    pub fn new(command: &str, folder: &Path) -> Result<Self, ExecError> {
+        let wrong = || ExecError(command.to_owned());
+        let mut words = shell_words::split(command).map_err(|_| wrong())?.into_iter();
+        let program = words.next().filter(|program| !program.is_empty()).ok_or_else(wrong)?;
+        let program = if program.contains('/') { folder.join(program) } else { program.into() };
+        let arguments = words.collect();
+        let limits = Limits::new(MAX_RESTARTS);
+        Ok(Self { command: command.to_owned(), program, arguments, folder: folder.to_owned(), limits })
+    }
+
+    /// Starts the program and greets it.
+    ///
+    /// # Errors
+    /// [`StartError`] if it does not run, declines, takes too long or does not speak the protocol.
+    pub fn start(&self) -> Result<ProcessTarget, StartError> {
+        ProcessTarget::start(self.launch())
+    }
+
+    pub(crate) fn launch(&self) -> Launch {
+        Launch {
+            name: format!("exec:{}", self.command),
+            whose: Program::User,
+            program: self.program.clone(),
+            arguments: self.arguments.iter().map(Into::into).collect(),
+            folder: Some(self.folder.clone()),
+            python: None,
+            limits: self.limits.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, expected: Option<(&str, &[&str])>) {
+        let config = ExecConfig::new(command, Path::new("/base")).ok();
+        let got = config.as_ref().map(|config| (config.program.as_path(), config.arguments.clone()));
+        let expected =
+            expected.map(|(program, words)| (Path::new(program), words.iter().map(|w| (*w).to_owned()).collect()));
+        assert_eq!(got, expected, "{command}");
+    }
+
+    #[test]
+    fn commands() {
+        check("python3 -u x.py", Some(("python3", &["-u", "x.py"])));
+        check("./a 'b c' \"d\\\"e\" ''", Some(("/base/./a", &["b c", "d\"e", ""])));
+        check("/bin/a $HOME *", Some(("/bin/a", &["$HOME", "*"])));
+        check("bin/a", Some(("/base/bin/a", &[])));
+        for wrong in ["", "  ", "a 'b", "''"] {
+            check(wrong, None);
+        }
+    }
+}

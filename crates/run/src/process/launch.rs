@@ -1,0 +1,70 @@
+//! What to start and for how long to wait.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use qkvet_spec::wire::WIRE;
+
+use super::watch::Watch;
+
+/// How long to wait and how often to start again.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Longest time for one call.
+    pub timeout: Duration,
+    /// Longest time from the start to the answer to `hello`.
+    pub start_timeout: Duration,
+    /// How often a child that died or was ended is replaced.
+    pub max_restarts: u32,
+    /// What is heeded and told meanwhile.
+    pub watch: Watch,
+}
+
+impl Limits {
+    /// 60 s a call, 180 s to start, `max_restarts`, nobody to tell.
+    pub fn new(max_restarts: u32) -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(180),
+            max_restarts,
+            watch: Watch::default(),
+        }
+    }
+}
+
+/// Whose program is started: what an error suggests depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// The Python worker of this project.
+    Python,
+    /// A user's.
+    User,
+}
+
+/// A process to start and what it is told first.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    /// The target as it was given.
+    pub(crate) name: String,
+    pub(crate) whose: Program,
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    /// Folder that it runs in; absent: the current one.
+    pub(crate) folder: Option<PathBuf>,
+    /// The `python` object of `hello`.
+    pub(crate) python: Option<serde_json::Map<String, serde_json::Value>>,
+    pub(crate) limits: Limits,
+}
+
+impl Launch {
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).env("QKVET_WIRE", WIRE.to_string());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
+}

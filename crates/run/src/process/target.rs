@@ -1,0 +1,161 @@
+//! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
+
+use qkvet_spec::wire::{HelloAnswer, Request, Supports};
+use qkvet_spec::{Call, Response, Target};
+
+use super::conversation::{Conversation, Exchange};
+use super::error::StartError;
+use super::launch::Launch;
+use crate::wire::line;
+
+/// A target in a process of its own.
+///
+/// A child that crashed, hung or fell out of step is replaced at the next call, up to
+/// [`max_restarts`](super::Limits::max_restarts) times.
+pub struct ProcessTarget {
+    launch: Launch,
+    greeting: HelloAnswer,
+    conversation: Option<Conversation>,
+    case: Option<String>,
+    seq: u64,
+    restarts: u32,
+    nanoseconds: u64,
+    last_end: String,
+}
+
+impl ProcessTarget {
+    pub(crate) fn start(launch: Launch) -> Result<Self, StartError> {
+        let conversation = Conversation::start(&launch, &mut |_, _| ())?;
+        conversation.warn_of_strays(&launch);
+        Ok(Self {
+            greeting: conversation.greeting.clone(),
+            launch,
+            conversation: Some(conversation),
+            case: None,
+            seq: 0,
+            restarts: 0,
+            nanoseconds: 0,
+            last_end: String::new(),
+        })
+    }
+
+    /// What the program answered to `hello`.
+    pub fn greeting(&self) -> &HelloAnswer {
+        &self.greeting
+    }
+
+    /// Name, version, language and device, and what it says to support: one line each.
+    pub fn describe(&self) -> Vec<String> {
+        describe(&self.greeting)
+    }
+
+    /// How often the child was replaced.
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// How long all calls took by the program's own account, in nanoseconds; 0 if it gives none.
+    pub fn nanoseconds(&self) -> u64 {
+        self.nanoseconds
+    }
+
+    fn live(&mut self) -> Result<Conversation, Response> {
+        if let Some(conversation) = self.conversation.take() {
+            return Ok(conversation);
+        }
+        if self.restarts >= self.launch.limits.max_restarts {
+            let (times, end) = (self.restarts, &self.last_end);
+            let what = format!("not restarted after {times} restarts; the last process {end}");
+            return Err(Response::Crash(what.into()));
+        }
+        self.restarts += 1;
+        Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
+            self.last_end = "could not be started".to_owned();
+            let told = error.to_string();
+            Response::Crash(format!("not restarted: {}", told.lines().next().unwrap_or_default()).into())
+        })
+    }
+}
+
+impl Target for ProcessTarget {
+    fn call(&mut self, call: &Call) -> Response {
+        if let Some(missing) = self.greeting.supports.as_ref().and_then(|supports| unsupported(supports, call)) {
+            return Response::Unsupported(missing);
+        }
+        self.seq += 1;
+        let mut conversation = match self.live() {
+            Ok(conversation) => conversation,
+            Err(response) => return response,
+        };
+        let Exchange { response, nanoseconds, over } =
+            conversation.ask(&self.launch, self.seq, self.case.as_deref(), call);
+        self.nanoseconds += nanoseconds.unwrap_or(0);
+        match over {
+            Some(end) => self.last_end = end,
+            None => self.conversation = Some(conversation),
+        }
+        response
+    }
+
+    fn begin(&mut self, case: &str) {
+        self.case = Some(case.to_owned());
+    }
+}
+
+impl Drop for ProcessTarget {
+    fn drop(&mut self) {
+        if let Some(conversation) = &mut self.conversation
+            && !self.launch.limits.watch.is_stopped()
+            && let Ok(stop) = line(&Request::Stop)
+        {
+            // It is ended anyway if it does not do so itself.
+            let _ = conversation.child.farewell(stop);
+        }
+    }
+}
+
+/// What the call needs and the program does not list.
+pub(crate) fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
+    let dtype = call.dtype().name();
+    let options = [
+        ("scale", call.scale.is_some()),
+        ("causal", call.causal),
+        ("mask", call.mask.is_some()),
+        ("bias", call.bias.is_some()),
+    ];
+    let outputs = [("output", true), ("weights", call.return_weights)];
+    let lacks = |list: &Option<Vec<String>>, name: &str| {
+        list.as_ref().is_some_and(|list| list.iter().all(|listed| listed != name))
+    };
+    if lacks(&supports.dtypes, dtype) {
+        return Some(format!("{dtype} is not among its dtypes"));
+    }
+    if let Some((option, _)) = options.iter().find(|(name, on)| *on && lacks(&supports.options, name)) {
+        return Some(format!("{option} is not among its options"));
+    }
+    let (output, _) = outputs.iter().find(|(name, on)| *on && lacks(&supports.outputs, name))?;
+    Some(format!("{output} is not among its outputs"))
+}
+
+/// `libattn 1.4, c, on cpu`, and what it says to support.
+pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
+    let HelloAnswer { name, version, language, device, supports, .. } = greeting;
+    let version = version.as_ref().map(|version| format!(" {version}"));
+    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
+    if let Some(language) = language {
+        line += &format!(", {language}");
+    }
+    if let Some(device) = device {
+        line += &format!(", on {device}");
+    }
+    let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
+        vec![("formats", &supports.dtypes), ("options", &supports.options), ("results", &supports.outputs)]
+    });
+    let listed = |(what, list): (&str, &Option<Vec<String>>)| {
+        let names = list.as_ref()?.join(" ");
+        Some(format!("{what} {}", if names.is_empty() { "none" } else { &names }))
+    };
+    let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
+    let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
+    std::iter::once(line).chain(supports).collect()
+}

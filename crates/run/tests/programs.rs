@@ -1,0 +1,277 @@
+//! What a program may do to its caller: each way of ending has its own response, and the next call finds a fresh process.
+#![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
+#![cfg(unix)]
+
+mod common;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::*;
+use qkvet_run::process::{ExecConfig, ProcessTarget, StartError, Watch};
+use qkvet_spec::{Call, Dims, Dtype, Response, Target};
+
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/program.py");
+
+fn exec(mode: &str) -> ExecConfig {
+    let command = format!("{} {PROGRAM} {mode}", python().display());
+    let mut config = ExecConfig::new(&command, Path::new(".")).expect("a command");
+    config.limits.timeout = Duration::from_secs(20);
+    config
+}
+
+fn start(mode: &str) -> ProcessTarget {
+    exec(mode).start().unwrap_or_else(|error| panic!("{mode}: {error}"))
+}
+
+/// The second of three answers contains `expected`; the others are right. Gives the number of restarts.
+fn check_with(config: &ExecConfig, call: &Call, expected: &str) -> u32 {
+    let mut target = config.start().expect("starts");
+    let first = output(target.call(&small_call()));
+    let got = format!("{:?}", target.call(call));
+    assert!(got.contains(expected), "{}\n  expected {expected}\n  got      {got}", config.command);
+    assert_eq!(output(target.call(&small_call())), first, "{}", config.command);
+    target.restarts()
+}
+
+fn check(mode: &str, expected: &str, restarts: u32) {
+    assert_eq!(check_with(&exec(mode), &small_call(), expected), restarts, "{mode}");
+}
+
+/// The same for what ends with the patience of the caller.
+fn check_late(mode: &str, call: &Call, expected: &str) {
+    let mut config = exec(mode);
+    config.limits.timeout = Duration::from_millis(700);
+    let start = Instant::now();
+    assert_eq!(check_with(&config, call, expected), 1, "{mode}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{mode}: {:?}", start.elapsed());
+}
+
+fn large_call() -> Call {
+    random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 16, d_v: 16 }, Dtype::Float32, 1)
+}
+
+#[test]
+fn deaths_are_named() {
+    check("segfault", "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: None })", 1);
+    let abort =
+        "Crash(Trouble { what: \"was killed by signal 6 (SIGABRT)\", stderr: Some(\"free(): invalid pointer\") })";
+    check("abort", abort, 1);
+    check("exit", "Crash(Trouble { what: \"exited with code 3\", stderr: None })", 1);
+    check("half-exit", "Crash(Trouble { what: \"exited with code 0 in the middle of \\\"{\\\\\\\"seq", 1);
+    check("closes-output", "Crash(Trouble { what: \"closed its standard output and went on\"", 1);
+    check("fatal", "Error(\"CUDA error 700\")", 1);
+}
+
+#[test]
+fn silence_ends_in_time() {
+    check_late("hang", &small_call(), "Timeout(Trouble { what: \"no answer within 0.7 s\", stderr: None })");
+    check_late("half-silence", &small_call(), "only a line without its line break: \\\"{");
+    check_late("binary-unbroken", &small_call(), "Timeout(");
+}
+
+#[test]
+fn what_is_no_message_is_passed_over() {
+    for mode in ["garbage", "binary"] {
+        let config = exec(mode);
+        assert_eq!(check_with(&config, &small_call(), "Output("), 0, "{mode}");
+        let warnings = config.limits.watch.warnings();
+        assert!(matches!(warnings.as_slice(), [one] if one.contains("no messages, the first is")), "{warnings:?}");
+    }
+    check("stderr", "Output(", 0);
+}
+
+#[test]
+fn answers_that_break_the_protocol_name_the_field() {
+    check("wrong-seq", "Broken(Trouble { what: \"seq: expected 2, got 999\"", 1);
+    check("two-answers", "Broken(Trouble { what: \"expected one answer to request 2, got ", 1);
+    let short = "what: \"tensors.output.data: expected 64 bytes for float32 of shape [1, 2, 2, 4], got 3 bytes\"";
+    check("short", short, 0);
+    check("int64", "what: \"tensors.output.dtype: expected one of `float64`", 0);
+    check("nothing-asked", "what: \"tensors.output: expected a tensor, got none\"", 0);
+}
+
+#[test]
+fn a_second_answer_after_a_while_is_noticed_at_the_next_call() {
+    let mut target = start("late-second-answer");
+    output(target.call(&small_call()));
+    output(target.call(&small_call()));
+    std::thread::sleep(Duration::from_millis(600));
+    let got = format!("{:?}", target.call(&small_call()));
+    assert!(got.contains("Broken(Trouble { what: \"expected no answer before request 3, got "), "{got}");
+    output(target.call(&small_call()));
+}
+
+#[test]
+fn files_are_believed_as_far_as_they_go() {
+    check("file", "Output(", 0);
+    check("file-short", "tensors.output.file: expected 64 bytes in `mine`, got 3 bytes", 0);
+    check("file-missing", "tensors.output.file: expected a plain file `mine` in the scratch folder, got No such", 0);
+    check("file-outside", "tensors.output.file: expected the name of a file in the scratch folder, without folders", 0);
+    check("file-folder", "tensors.output.file: expected a plain file `mine` in the scratch folder, got a folder", 0);
+    check("file-link", "tensors.output.file: expected a plain file `mine` in the scratch folder, got ", 0);
+}
+
+#[test]
+fn large_tensors_travel_either_way() {
+    let by_file = output(start("good").call(&large_call()));
+    assert_eq!(output(start("inline").call(&large_call())), by_file);
+}
+
+#[test]
+fn a_program_that_does_not_read_ends_in_time() {
+    let mut config = exec("deaf");
+    config.limits.timeout = Duration::from_millis(700);
+    let mut target = config.start().expect("starts");
+    assert!(matches!(target.call(&large_call()), Response::Timeout(_)));
+    // By file the request is short; inline it is larger than a pipe.
+    let mut config = exec("closes-input");
+    config.limits.timeout = Duration::from_secs(20);
+    let mut target = config.start().expect("starts");
+    output(target.call(&small_call()));
+    output(target.call(&small_call()));
+    let got = format!("{:?}", target.call(&small_call()));
+    assert!(got.contains("closed its standard input and went on"), "{got}");
+    output(target.call(&small_call()));
+}
+
+#[test]
+fn an_endless_answer_takes_little_memory() {
+    check("huge", "Broken(Trouble { what: \"expected an answer of up to ", 1);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map(|rest| rest.trim_end_matches("kB").trim());
+    if let Some(kib) = peak.and_then(|kib| kib.parse::<u64>().ok()) {
+        assert!(kib < 100 << 10, "{kib} KiB");
+    }
+}
+
+/// Whether a process still runs; a zombie does not.
+fn runs(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn nothing_outlives_the_conversation() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let pid = folder.path().join("pid");
+    for mode in ["grandchild", "grandchild-stays"] {
+        let command = format!("env QKVET_TEST_PID={} {} {PROGRAM} {mode}", pid.display(), python().display());
+        let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+        output(target.call(&small_call()));
+        let response = target.call(&small_call());
+        let grandchild = std::fs::read_to_string(&pid).expect("a number");
+        if mode == "grandchild" {
+            assert_eq!(format!("{response:?}"), "Crash(Trouble { what: \"exited with code 5\", stderr: None })");
+        } else {
+            output(response);
+            assert!(runs(&grandchild));
+        }
+        drop(target);
+        // Killed and perhaps not yet collected by whoever inherited it.
+        let start = Instant::now();
+        while runs(&grandchild) {
+            assert!(start.elapsed() < Duration::from_secs(5), "{mode}: {grandchild} still runs");
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn the_scratch_folder_goes_with_the_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("list");
+    let command = format!("env QKVET_TEST_SCRATCH={} {} {PROGRAM} segfault", list.display(), python().display());
+    let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    output(target.call(&large_call()));
+    let scratch = |at: usize| {
+        let list = std::fs::read_to_string(&list).expect("a list");
+        list.lines().nth(at).map(std::path::PathBuf::from).expect("a folder")
+    };
+    assert_eq!(std::fs::read_dir(scratch(0)).expect("a folder").count(), 0, "files of the request are gone");
+    assert!(matches!(target.call(&large_call()), Response::Crash(_)));
+    assert!(!scratch(0).exists());
+    output(target.call(&large_call()));
+    assert!(scratch(1).exists());
+    drop(target);
+    assert!(!scratch(1).exists());
+}
+
+#[test]
+fn a_program_that_stays_is_ended() {
+    let mut target = start("stays");
+    output(target.call(&small_call()));
+    let start = Instant::now();
+    drop(target);
+    let took = start.elapsed();
+    assert!(took > Duration::from_secs(1) && took < Duration::from_secs(8), "{took:?}");
+}
+
+fn refused(config: &ExecConfig, expected: &str) -> StartError {
+    let error = config.start().err().unwrap_or_else(|| panic!("{} started", config.command));
+    assert!(error.to_string().contains(expected), "expected {expected}\ngot {error}");
+    error
+}
+
+#[test]
+fn programs_that_cannot_be_started_say_why() {
+    let missing = ExecConfig::new("./no-such-program", Path::new("/")).expect("a command");
+    refused(&missing, "exec:./no-such-program at /./no-such-program: expected a program, got: No such file");
+    refused(&exec("declines"), "no such device: cuda:7\nhint: set CUDA_VISIBLE_DEVICES");
+    refused(&exec("wire-2"), "expected an answer of qkvet-wire/1 to hello; wire: expected 1, got 2");
+    refused(&exec("nameless"), "name: expected the name of the program, got none");
+    refused(&exec("dies"), "a process that exited with code 127; stderr: libcuda.so.1: cannot open");
+    assert!(matches!(refused(&exec("dies"), ""), StartError::Died { .. }));
+    let echo = ExecConfig::new("cat", Path::new("/")).expect("a command");
+    refused(&echo, "to hello; ok: expected a value, got none");
+    let not_json = ExecConfig::new("echo {hello}", Path::new("/")).expect("a command");
+    refused(&not_json, "expected a JSON object, got \"{hello}\"");
+}
+
+#[test]
+fn a_prompt_is_passed_over_or_named() {
+    let config = exec("prompt");
+    output(config.start().expect("starts").call(&small_call()));
+    assert_eq!(config.limits.watch.warnings().len(), 1);
+    let mut config = exec("prompt-unbroken");
+    config.limits.start_timeout = Duration::from_millis(700);
+    refused(&config, "no answer within 0.7 s; it wrote a line that does not begin with `{`: \"> {");
+}
+
+#[test]
+fn a_long_silence_is_told() {
+    let mut config = exec("silent");
+    config.limits.start_timeout = Duration::from_millis(5_300);
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let sink = Arc::clone(&told);
+    let tell = move |text: &str| sink.lock().expect("a lock").push(text.to_owned());
+    config.limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), tell);
+    refused(&config, "hint: does it read a line from standard input, answer with one line and flush");
+    let told = told.lock().expect("a lock");
+    assert!(matches!(told.as_slice(), [one] if one.contains("did the program not flush")), "{told:?}");
+}
+
+#[test]
+fn what_is_not_listed_is_not_asked() {
+    let mut target = start("options");
+    let call = |change: fn(&mut Call)| {
+        let mut call = small_call();
+        change(&mut call);
+        call
+    };
+    let mut check = |call: &Call, expected: &str| {
+        assert_eq!(target.call(call), Response::Unsupported(expected.to_owned()));
+    };
+    check(&call(|c| c.causal = true), "causal is not among its options");
+    check(&call(|c| c.return_weights = true), "weights is not among its outputs");
+    let half = random_call(call(|_| ()).dims(), Dtype::Float16, 1);
+    check(&half, "float16 is not among its dtypes");
+    output(target.call(&call(|c| c.scale = Some(0.5))));
+    assert_eq!(target.greeting().name.as_deref(), Some("fixture"));
+}

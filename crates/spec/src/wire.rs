@@ -1,0 +1,333 @@
+//! Messages of `qkvet-wire/1`, the protocol between qkvet and a program that implements attention; one JSON object a line.
+//!
+//! Types only. What they mean is in `docs/wire.md`; a reader ignores fields that it does not know.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Dtype;
+
+/// Version of the protocol.
+pub const WIRE: u32 = 1;
+
+/// Tensors of more bytes travel by file where both sides can.
+pub const INLINE_LIMIT: usize = 256 << 10;
+
+/// Any message of qkvet-wire/1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WireMessage {
+    /// qkvet to the program.
+    Request(Request),
+    /// The program's answer to `run`.
+    RunAnswer(RunAnswer),
+    /// The program's answer to `hello`.
+    HelloAnswer(HelloAnswer),
+}
+
+/// What goes to the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Request {
+    /// The first message: who asks, and what it can do.
+    Hello(Hello),
+    /// One call of attention.
+    Run(Run),
+    /// The last message: the program ends. There is no answer.
+    Stop,
+}
+
+/// The first message: who asks, and what it can do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hello {
+    /// Version of the protocol: 1.
+    pub wire: u32,
+    /// Name and version of the asking tool.
+    pub tool: String,
+    /// Ways in which tensors may travel, both directions.
+    pub payloads: Vec<Payload>,
+    /// A folder for files of this conversation; the asking side removes it in the end.
+    pub scratch: String,
+    /// What the Python worker of qkvet is to load; no other program is sent this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The answer to `hello`. With `ok: true` it has `wire` and `name`, with `ok: false` a `message`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"ok": {"const": true}}},
+    "then" = {"required": ["wire", "name"]},
+    "else" = {"required": ["message"]}
+))]
+pub struct HelloAnswer {
+    /// Whether the program is ready.
+    pub ok: bool,
+    /// Version of the protocol that it speaks: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<u32>,
+    /// Name of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The language that it is written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The device that it computes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// What it offers. An absent list means: ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supports: Option<Supports>,
+    /// Why it is not ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What can be done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What the Python worker of qkvet tells about the function; no other program sends this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<serde_json::Value>,
+}
+
+/// What a program offers. What a list leaves out is not asked for; names that the reader does not know are passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Supports {
+    /// Formats of query, key and value: `float64`, `float32`, `bfloat16`, `float16`, `float8_e4m3fn`, `float8_e5m2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dtypes: Option<Vec<String>>,
+    /// Options: `scale`, `causal`, `mask`, `bias`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<String>>,
+    /// Results: `output`, `weights`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Vec<String>>,
+    /// Ways in which tensors may travel, `inline` and `file`; absent: `inline` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payloads: Option<Vec<String>>,
+}
+
+/// How the elements of a tensor travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Payload {
+    /// In base64 within the message.
+    Inline,
+    /// As a file in the scratch folder.
+    File,
+}
+
+/// One call of attention.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Number of the request, echoed in the answer.
+    pub seq: u64,
+    /// Id of the case, for logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// Options that are numbers or switches; one that is absent is off.
+    pub params: Params,
+    /// Results asked for. Reserved for later: `lse`, `query_gradient`, `key_gradient`, `value_gradient`.
+    pub want: Vec<Want>,
+    /// `query`, `key`, `value`, and `mask` and `bias` if they are on. Reserved for later: `sinks`, `alibi_slopes`,
+    /// `key_lengths`, `query_lengths`, `key_offsets`, `query_offsets`, `output_gradient`.
+    pub tensors: BTreeMap<String, WireTensor>,
+}
+
+/// Options that are numbers or switches. Reserved for later: `window`, `softcap`. A program answers `unsupported` to a name
+/// that it does not know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Explicit factor on the scores; absent: one over the root of the width.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// The same number, exact, in the notation of C's `%a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_hex: Option<String>,
+    /// Causal masking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causal: Option<bool>,
+}
+
+/// A result that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Want {
+    /// `(b, h_q, n_q, d_v)`.
+    Output,
+    /// `(b, h_q, n_q, n_k)`.
+    Weights,
+}
+
+/// A tensor: storage bits, little-endian, row-major without gaps; either `data` or `file`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["file"]}]))]
+pub struct WireTensor {
+    /// Format of an element.
+    pub dtype: WireDtype,
+    /// Extents, outermost first.
+    pub shape: Vec<usize>,
+    /// The elements in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// Name of a file in the scratch folder, without folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where the elements begin in the file, in bytes; absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+/// Format of an element on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WireDtype {
+    /// IEEE binary64.
+    #[serde(rename = "float64")]
+    Float64,
+    /// IEEE binary32.
+    #[serde(rename = "float32")]
+    Float32,
+    /// The upper half of binary32.
+    #[serde(rename = "bfloat16")]
+    Bfloat16,
+    /// IEEE binary16.
+    #[serde(rename = "float16")]
+    Float16,
+    /// Eight bits: 4 of exponent, 3 of fraction, no infinities.
+    #[serde(rename = "float8_e4m3fn")]
+    Float8E4m3fn,
+    /// Eight bits: 5 of exponent, 2 of fraction.
+    #[serde(rename = "float8_e5m2")]
+    Float8E5m2,
+    /// One byte, 0 or 1.
+    #[serde(rename = "bool")]
+    Bool,
+}
+
+impl WireDtype {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float64 => "float64",
+            Self::Float32 => "float32",
+            Self::Bfloat16 => "bfloat16",
+            Self::Float16 => "float16",
+            Self::Float8E4m3fn => "float8_e4m3fn",
+            Self::Float8E5m2 => "float8_e5m2",
+            Self::Bool => "bool",
+        }
+    }
+
+    /// The number format; `None` for truth values and for formats that this version does not compute with.
+    pub fn dtype(self) -> Option<Dtype> {
+        Dtype::from_name(self.name())
+    }
+}
+
+impl From<Dtype> for WireDtype {
+    fn from(dtype: Dtype) -> Self {
+        match dtype {
+            Dtype::Float64 => Self::Float64,
+            Dtype::Float32 => Self::Float32,
+            Dtype::Bfloat16 => Self::Bfloat16,
+            Dtype::Float16 => Self::Float16,
+        }
+    }
+}
+
+/// The answer to `run`. With status `ok` it has `tensors`, otherwise a `reason`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"status": {"const": "ok"}}},
+    "then" = {"required": ["tensors"]},
+    "else" = {"required": ["reason"]}
+))]
+pub struct RunAnswer {
+    /// Number of the request that is answered.
+    pub seq: u64,
+    /// How it went.
+    pub status: Status,
+    /// In words, for every status but `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The results: those that were asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tensors: BTreeMap<String, WireTensor>,
+    /// Whether the process is of no use after this: it is ended and started anew.
+    #[serde(default)]
+    pub fatal: bool,
+    /// `false` if the call changed query, key, value, mask or bias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs_unchanged: Option<bool>,
+    /// How long the call itself took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nanoseconds: Option<u64>,
+}
+
+/// How a call went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The results are there.
+    Ok,
+    /// Not offered: an option, a format, a size.
+    Unsupported,
+    /// Offered, but this input is declined.
+    Refused,
+    /// It went wrong.
+    Error,
+    /// The function under test returned what is not a tensor.
+    Malformed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dtypes_have_one_name_each() {
+        for dtype in Dtype::ALL {
+            let wire = WireDtype::from(dtype);
+            assert_eq!((wire.name(), wire.dtype()), (dtype.name(), Some(dtype)));
+            assert_eq!(serde_json::to_string(&wire).unwrap(), format!("\"{}\"", wire.name()));
+        }
+        assert_eq!(WireDtype::Bool.dtype(), None);
+    }
+
+    #[test]
+    fn messages_of_the_documentation_are_read() {
+        let documentation = include_str!("../../../docs/wire.md");
+        let mut kinds = [0; 3];
+        for block in documentation.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            let joined = block.replace("\n  ", " ").replace("\n →", "\n→");
+            for line in joined.lines() {
+                let message = line.trim_start_matches(['→', '←', ' ']);
+                let read: WireMessage = serde_json::from_str(message).unwrap_or_else(|e| panic!("{e}\n{message}"));
+                kinds[match read {
+                    WireMessage::Request(_) => 0,
+                    WireMessage::RunAnswer(_) => 1,
+                    WireMessage::HelloAnswer(_) => 2,
+                }] += 1;
+            }
+        }
+        assert_eq!(kinds, [3, 4, 2]);
+    }
+
+    #[test]
+    fn what_is_not_of_the_protocol_is_refused() {
+        for wrong in [
+            r#"{"op":"walk"}"#,
+            r#"{"seq":-1,"status":"ok","tensors":{}}"#,
+            r#"{"seq":1,"status":"fine"}"#,
+            r#"{"seq":1,"status":"ok","tensors":{"output":{"dtype":"int64","shape":[1]}}}"#,
+            r#"{"seq":1,"status":"ok","tensors":{"output":{"dtype":"float32","shape":[-1]}}}"#,
+        ] {
+            assert!(serde_json::from_str::<Request>(wrong).is_err(), "{wrong}");
+            assert!(serde_json::from_str::<RunAnswer>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
