@@ -138,7 +138,7 @@ fn what_is_not_a_token_is_refused_at_its_character() {
     check("qk1:value", "format at character 10 of the token: expected `;` and a number format, got nothing");
     check(
         "qk1:value;float8",
-        "format at character 11 of the token: expected one of float64, float32, bfloat16, float16, got `float8`",
+        "format at character 11 of the token: expected one of float64, float32, bfloat16, float16, float8_e4m3fn, float8_e5m2, got `float8`",
     );
     check(
         "qk1:value;float32;j=1",

@@ -16,8 +16,8 @@ const MAX_RESTARTS: u32 = 200;
 /// # Example
 /// ```
 /// use qkvet_run::process::ExecConfig;
-/// let config = ExecConfig::new("./attention --name 'my kernel'", "/build".as_ref())?;
-/// assert_eq!(config.program, std::path::Path::new("/build/./attention"));
+/// let config = ExecConfig::new("./attention --name 'my kernel'", "/base".as_ref())?;
+/// assert_eq!(config.program, std::path::Path::new("/base/./attention"));
 /// assert_eq!(config.arguments, ["--name", "my kernel"]);
 /// # Ok::<(), qkvet_run::process::ExecError>(())
 /// ```
