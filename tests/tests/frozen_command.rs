@@ -55,7 +55,7 @@ fn every_format_gives_the_same_verdicts_and_the_same_bytes_again() {
     }
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0], seen[2]);
-    assert!(seen[0].as_array().is_some_and(|records| records.len() > 40));
+    assert!(seen[0].as_array().is_some_and(|records| records.len() >= 40));
 }
 
 #[test]

@@ -106,6 +106,14 @@ impl TargetKind {
         self.limits().is_some()
     }
 
+    /// After how many calls without an answer a run is stopped; each costs the user its time.
+    pub(crate) fn most_timeouts(&self) -> usize {
+        match self {
+            Self::Recorded(recorded) => recorded.most_timeouts(),
+            _ => self.limits().map_or(1, Limits::most_timeouts),
+        }
+    }
+
     /// After how many broken processes a run is stopped; each costs a new one.
     pub(crate) fn most_ends(&self) -> usize {
         match self {

@@ -22,7 +22,17 @@ pub struct Limits {
     pub watch: Watch,
 }
 
+/// How long a run may wait in all for calls that do not answer.
+const MOST_WAITING: Duration = Duration::from_secs(300);
+
 impl Limits {
+    /// After how many calls without an answer a run is stopped: as many as make five minutes, three at least, and not more
+    /// than there are restarts. A number of calls, not a time, so that it is the same everywhere.
+    pub(crate) fn most_timeouts(&self) -> usize {
+        let fit = MOST_WAITING.as_millis() / self.timeout.as_millis().max(1);
+        usize::try_from(fit).unwrap_or(usize::MAX).min(self.max_restarts as usize).max(3)
+    }
+
     /// 60 s a call, 180 s to start, `max_restarts`, nobody to tell.
     pub fn new(max_restarts: u32) -> Self {
         Self {

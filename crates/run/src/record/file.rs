@@ -75,6 +75,8 @@ pub struct Header {
     pub contracts: BTreeMap<Dtype, Contract>,
     /// After how many broken processes the run is stopped.
     pub most_ends: usize,
+    /// After how many calls without an answer it is stopped.
+    pub most_timeouts: usize,
     /// Whether the run stops at its first finding.
     pub fail_fast: bool,
 }
@@ -102,6 +104,7 @@ impl Header {
             conventions,
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, Contract::clone(contract))).collect(),
             most_ends: config.target.kind.most_ends(),
+            most_timeouts: config.target.kind.most_timeouts(),
             fail_fast: config.fail_fast,
         }
     }

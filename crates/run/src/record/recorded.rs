@@ -19,6 +19,7 @@ pub struct Recorded {
     environment: Vec<String>,
     warnings: Vec<String>,
     most_ends: usize,
+    most_timeouts: usize,
     call: StoredCall,
     called: Option<Called>,
     answers: BTreeMap<String, Vec<Response>>,
@@ -34,6 +35,7 @@ impl Recorded {
             environment: joined.header.environment,
             warnings: joined.warnings,
             most_ends: joined.header.most_ends,
+            most_timeouts: joined.header.most_timeouts,
             call: joined.header.call,
             called: joined.header.called,
             answers: joined.answers,
@@ -63,6 +65,10 @@ impl Recorded {
 
     pub(crate) fn most_ends(&self) -> usize {
         self.most_ends
+    }
+
+    pub(crate) fn most_timeouts(&self) -> usize {
+        self.most_timeouts
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {

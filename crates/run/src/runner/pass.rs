@@ -14,9 +14,6 @@ use crate::record::{RecordingTarget, Sharding};
 use crate::repro::Called;
 use crate::target::OpenTarget;
 
-/// After this many time-outs the rest is skipped: the user's time is worth more than their number.
-const MOST_TIMEOUTS: usize = 3;
-
 /// Why a run ended before its last case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
@@ -110,7 +107,7 @@ impl<'a> Pass<'a> {
         let (config, store, stopped) = (self.config, self.store.as_ref(), &self.stopped);
         let foreign = config.target.kind.is_foreign();
         let (next, timeouts, ends) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        let most_ends = config.target.kind.most_ends();
+        let (most_ends, most_timeouts) = (config.target.kind.most_ends(), config.target.kind.most_timeouts());
         let stop_for = |reason: Stopped| {
             if let Ok(mut stopped) = stopped.lock() {
                 stopped.get_or_insert(reason);
@@ -147,8 +144,8 @@ impl<'a> Pass<'a> {
                         }
                         if let Ok(done) = &result {
                             match done.verdict {
-                                Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TIMEOUTS => {
-                                    stop(&format!("{MOST_TIMEOUTS} calls did not answer in time"));
+                                Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= most_timeouts => {
+                                    stop(&format!("{most_timeouts} calls did not answer in time"));
                                 }
                                 _ if broke(done) && ends.fetch_add(1, Ordering::Relaxed) + 1 >= most_ends => {
                                     stop(&format!("the target crashed or broke the protocol {most_ends} times"));
