@@ -48,7 +48,7 @@ pub(crate) fn judged_calls(
     let mut answers = Answers { recorded, next: 0, otherwise };
     let calls = evaluate(law, case, judge, &mut answers)?.calls;
     let judged = |(at, record): (usize, CallRecord)| {
-        let results = record.results().into_iter().map(|result| {
+        let results = record.results().map(|result| {
             let expected = interpret(judge.meaning, &record.call, judge.contract, result.want);
             let allowed = expected.exact.iter().zip(&expected.hard).map(|(ball, hard)| limit(*ball, *hard)).collect();
             let got = result.tensor().cloned();
