@@ -85,8 +85,8 @@ pub fn finding(finding: &Finding) -> String {
             wrapped(&mut out, label, text);
         }
     }
-    command(&mut out, "replay", &finding.replay);
-    row(&mut out, "script", finding.script.as_deref().unwrap_or_default());
+    let by_script = finding.script.as_ref().map_or_else(String::new, |script| format!("   or  python {script}"));
+    command(&mut out, "replay", &format!("{}{by_script}", finding.replay));
     if let Some(anywhere) = &finding.replay_anywhere
         && *anywhere != finding.replay
         && anywhere.chars().count() <= 2 * WIDTH
