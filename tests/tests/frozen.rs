@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qkvet_engine::Products;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::frozen::{
-    FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, freeze, frozen_groups, frozen_plans,
-    read_manifest, strip_snapshot_header, write_group, write_manifest,
+    FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, freeze_with, frozen_groups,
+    frozen_plans, read_manifest, strip_snapshot_header, write_group, write_manifest,
 };
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_spec::{Catalog, Execution, Meaning, Suite, Verdict};
@@ -30,7 +31,7 @@ fn folder(suite: &str) -> PathBuf {
 }
 
 /// Freezes plans on so many threads; the order is that of the plans.
-fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize) -> Vec<FrozenCase> {
+fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize, products: Products) -> Vec<FrozenCase> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
@@ -38,7 +39,7 @@ fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize) -> Vec<FrozenCa
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(plan) = plans.get(at) else { break done };
             let case = build(&catalog.laws["value"], plan).expect("a case");
-            done.push((at, freeze(catalog, &case).unwrap_or_else(|error| panic!("{error}"))));
+            done.push((at, freeze_with(catalog, &case, products).unwrap_or_else(|error| panic!("{error}"))));
         }
     };
     let mut cases: Vec<(usize, FrozenCase)> = std::thread::scope(|scope| {
@@ -54,13 +55,17 @@ fn workers() -> usize {
 }
 
 fn groups(catalog: &Catalog, suite: &Suite, threads: usize) -> Vec<FrozenGroup> {
+    groups_with(catalog, suite, threads, Products::FixedOrder)
+}
+
+fn groups_with(catalog: &Catalog, suite: &Suite, threads: usize, products: Products) -> Vec<FrozenGroup> {
     let plans = frozen_plans(catalog, suite, &suite.dtypes, 0).expect("plans").text;
-    frozen_groups(suite, frozen(catalog, &plans, threads))
+    frozen_groups(suite, frozen(catalog, &plans, threads, products))
 }
 
 fn larger(catalog: &Catalog, plans: &[CasePlan]) -> Vec<LargerEntry> {
     let entry = |case: &FrozenCase| LargerEntry::new(case, &case_to_safetensors(case).expect("a file"));
-    frozen(catalog, plans, workers()).iter().map(entry).collect()
+    frozen(catalog, plans, workers(), Products::FixedOrder).iter().map(entry).collect()
 }
 
 /// Compares texts with the files of a suite's folder, which holds no others.
@@ -108,6 +113,9 @@ fn threads_and_products_change_nothing() {
     let suite = &catalog.suites["core"];
     let one = texts(suite, &groups(&catalog, suite, 1), Vec::new());
     assert_eq!(one, texts(suite, &groups(&catalog, suite, 2), Vec::new()));
+    // What is frozen is made without faer, in plain loops; with faer and whatever SIMD it finds here, the bytes are the same.
+    let by_faer = groups_with(&catalog, suite, workers(), Products::Faer);
+    assert_eq!(one, texts(suite, &by_faer, Vec::new()));
     // Whatever bits faer returns on this machine, its enclosures agree with every number that is written.
     for case in groups(&catalog, suite, workers()).iter().flat_map(|group| &group.cases) {
         let call = call_of(&case.case).expect("a call");

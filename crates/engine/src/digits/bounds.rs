@@ -25,7 +25,19 @@ use crate::lowering::Want;
 /// # Edge cases
 /// Infinite where the contract's bound is vacuous or the decimal exceeds the finite numbers.
 pub fn answer_bounds(meaning: &Meaning, call: &Call, contract: &Contract, answer: &Answer) -> Vec<f64> {
-    let expected = interpret_with(meaning, call, contract, Want::Output, Products::FixedOrder);
+    answer_bounds_with(meaning, call, contract, answer, Products::FixedOrder)
+}
+
+/// [`answer_bounds`] with the given matrix products: valid bounds, and the same unless one of them lies within the last places
+/// of binary64 of a decimal of three digits.
+pub fn answer_bounds_with(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    answer: &Answer,
+    products: Products,
+) -> Vec<f64> {
+    let expected = interpret_with(meaning, call, contract, Want::Output, products);
     let pairs = expected.hard.iter().zip(&answer.values);
     pairs.map(|(hard, decimal)| three_digits_up(total(*hard, decimal.error(), decimal.reading_error()))).collect()
 }

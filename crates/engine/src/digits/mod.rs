@@ -15,7 +15,7 @@ mod row;
 use qkvet_spec::{Call, EmptyRow, Meaning, Normalization};
 use thiserror::Error;
 
-pub use self::bounds::answer_bounds;
+pub use self::bounds::{answer_bounds, answer_bounds_with};
 pub use self::decimal::{Decimal, DecimalError};
 use self::logits::ExactLogits;
 use self::row::{Row, Values};
@@ -100,6 +100,14 @@ pub enum DigitsError {
 /// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of −∞ hides its key), for an
 /// empty row that is NaN, and for weights that are not normalized over the keys.
 pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, DigitsError> {
+    answer_with(meaning, call, digits, Products::FixedOrder)
+}
+
+/// [`answer`] with the given matrix products in its first attempt: the digits are the same.
+///
+/// # Errors
+/// As [`answer`].
+pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Products) -> Result<Answer, DigitsError> {
     if !(1..=MOST_DIGITS).contains(&digits) {
         return Err(DigitsError::Digits { got: digits });
     }
@@ -114,7 +122,7 @@ pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, Dig
         for h in 0..dims.h_q {
             let lowered = lower(meaning, call, b, h, Want::Output);
             let head = lowered.head();
-            let enclosure = enclose_with(&head, Products::FixedOrder);
+            let enclosure = enclose_with(&head, products);
             let logits = ExactLogits::new(meaning, call, &head, (b, h))?;
             let exact_values = Values::new(&head);
             let known = width.min(head.d_v);

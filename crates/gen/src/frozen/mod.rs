@@ -23,7 +23,7 @@ mod words;
 
 use indexmap::IndexMap;
 use qkvet_engine::Products;
-use qkvet_engine::digits::{Answer, answer, answer_bounds};
+use qkvet_engine::digits::{Answer, answer_bounds_with, answer_with};
 use qkvet_spec::{Case, Catalog, Dtype, Meaning};
 
 pub use archive::{case_from_npz, case_from_safetensors, case_to_npz, case_to_safetensors};
@@ -85,6 +85,14 @@ fn digits_of(dtype: Dtype) -> u32 {
 /// # Errors
 /// A case that is no single call, a format without contract, and what the digits cannot be certified for.
 pub fn freeze(catalog: &Catalog, case: &Case) -> Result<FrozenCase, GenError> {
+    freeze_with(catalog, case, Products::FixedOrder)
+}
+
+/// [`freeze`] with the given matrix products in place of those in a fixed order: a test that nothing depends on them.
+///
+/// # Errors
+/// As [`freeze`].
+pub fn freeze_with(catalog: &Catalog, case: &Case, products: Products) -> Result<FrozenCase, GenError> {
     let call = call_of(case)?;
     let id = case_id(case);
     let digits = digits_of(case.dtype);
@@ -92,13 +100,13 @@ pub fn freeze(catalog: &Catalog, case: &Case) -> Result<FrozenCase, GenError> {
     let uncertified = |error: &dyn std::fmt::Display| {
         GenError::new("answer", format!("case {id}"), format!("{digits} certified digits"), error.to_string())
     };
-    let answer = answer(&standard, &call, digits).map_err(|error| uncertified(&error))?;
+    let answer = answer_with(&standard, &call, digits, products).map_err(|error| uncertified(&error))?;
     let contracts = catalog.contracts.values().filter(|contract| contract.dtype == case.dtype);
     let bounds = contracts
-        .map(|contract| (contract.contract.clone(), answer_bounds(&standard, &call, contract, &answer)))
+        .map(|contract| (contract.contract.clone(), answer_bounds_with(&standard, &call, contract, &answer, products)))
         .collect::<IndexMap<_, _>>();
     let default = catalog.default_contract(case.dtype).map_err(|error| uncertified(&error))?;
-    let conventions = facts::conventions(catalog, &call, default, Products::FixedOrder);
+    let conventions = facts::conventions(catalog, &call, default, products);
     let hunts = facts::hunts(catalog, &call, &answer, &bounds[&default.contract]);
     Ok(FrozenCase { id, case: case.clone(), digits, answer, bounds, conventions, hunts })
 }
