@@ -123,6 +123,22 @@ fn the_frozen_folders_of_the_repository_hold() {
 }
 
 #[test]
+fn the_numpy_example_holds_and_each_faulty_one_is_found() {
+    if python().is_none() {
+        assert!(std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+        return;
+    }
+    let check = |target: &str| run(root(), &["check", target, "--cases", "snapshots/core", "-q"]);
+    check("examples/numpy_attention.py:attention").expect(0, &["no finding in", "core 1.0.0, frozen"]);
+    let faulty = files(&root().join("tests/fixtures/faulty"));
+    let faulty: Vec<&PathBuf> = faulty.iter().filter(|path| path.extension().is_some_and(|end| end == "py")).collect();
+    assert!(faulty.len() >= 5, "{faulty:?}");
+    for path in faulty {
+        check(&format!("{}:attention", path.display())).expect(1, &[" of 488 "]);
+    }
+}
+
+#[test]
 fn outputs_computed_elsewhere_are_judged() {
     let Some(python) = python() else {
         assert!(std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
