@@ -77,26 +77,23 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How it claims to compute.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct TargetArgs {
+pub(crate) struct DeclaredArgs {
     /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) convention: Vec<String>,
     /// Judge by this contract instead of the loosest of its format (repeatable)
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Vec<String>,
+}
+
+/// How a target in a process of its own is found and waited for.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ProcessArgs {
     /// Python interpreter; default: that of the active virtual environment, else python3
     #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
-    /// Array library of a Python target; default: what its module imports
-    #[arg(long, value_enum)]
-    pub(crate) arrays: Option<ArraysArg>,
-    /// Axis order of query, key, value and output
-    #[arg(long, value_enum)]
-    pub(crate) layout: Option<LayoutArg>,
-    /// Device of torch and jax arrays, such as cuda:0
-    #[arg(long)]
-    pub(crate) device: Option<String>,
     /// Longest time for one call, in seconds
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) timeout: f64,
@@ -106,6 +103,34 @@ pub(crate) struct TargetArgs {
     /// Configuration file; default: qkvet.yaml beside the target or above
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+/// What comes out.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+    /// SUSPECT and INCONCLUSIVE fail too
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TargetArgs {
+    #[command(flatten)]
+    pub(crate) declared: DeclaredArgs,
+    /// Array library of a Python target; default: what its module imports
+    #[arg(long, value_enum)]
+    pub(crate) arrays: Option<ArraysArg>,
+    /// Axis order of query, key, value and output
+    #[arg(long, value_enum)]
+    pub(crate) layout: Option<LayoutArg>,
+    /// Device of torch and jax arrays, such as cuda:0
+    #[arg(long)]
+    pub(crate) device: Option<String>,
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -143,12 +168,8 @@ pub(crate) struct CheckArgs {
     /// Workers, each with a target of its own [default: cores for built-in targets, 1 for others]
     #[arg(short, long)]
     pub(crate) jobs: Option<usize>,
-    /// Output
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: Format,
-    /// SUSPECT and INCONCLUSIVE fail too
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// Run only part i of n of the cases, and write what `merge` needs
     #[arg(long, value_name = "I/N", conflicts_with = "cases")]
     pub(crate) shard: Option<Shard>,
@@ -206,18 +227,10 @@ pub(crate) struct JudgeArgs {
     /// Only these number formats
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) dtype: Vec<String>,
-    /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
-    #[arg(long, value_name = "FIELD=VALUE")]
-    pub(crate) convention: Vec<String>,
-    /// Judge by this contract instead of the loosest of its format (repeatable)
-    #[arg(long, value_name = "ID")]
-    pub(crate) contract: Vec<String>,
-    /// Output
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: Format,
-    /// SUSPECT and INCONCLUSIVE fail too
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) declared: DeclaredArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -225,30 +238,16 @@ pub(crate) struct MergeArgs {
     /// Shard files, or folders of them
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Output
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: Format,
-    /// SUSPECT and INCONCLUSIVE fail too
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Put calls that no shard asked to the target itself
     #[arg(long)]
     pub(crate) target: bool,
-    /// Python interpreter for it; default: that of the active virtual environment, else python3
-    #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
-    pub(crate) python: Option<PathBuf>,
-    /// Longest time for one call of it, in seconds
-    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) timeout: f64,
-    /// Longest time for loading it, in seconds
-    #[arg(long, default_value_t = 180.0, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) start_timeout: f64,
-    /// Its configuration file; default: qkvet.yaml beside it or above
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
 }
 
 #[derive(Debug, clap::Args)]

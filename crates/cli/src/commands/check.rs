@@ -62,16 +62,15 @@ fn common(args: &CheckArgs, target: qkvet_run::target::NamedTarget) -> Launch<'_
         laws: Vec::new(),
         dtypes: Vec::new(),
         notices: Vec::new(),
-        conventions: &args.on.convention,
-        contracts: &args.on.contract,
+        conventions: &args.on.declared.convention,
+        contracts: &args.on.declared.contract,
         jobs: args.jobs,
         fail_fast: args.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
         shard: args.shard,
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
-        format: args.format,
-        strict: args.strict,
+        report: args.report,
     }
 }
 

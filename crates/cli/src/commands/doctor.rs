@@ -19,9 +19,9 @@ use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let mut target = setup::target(&args.target, &args.on, &catalog)?;
-    let declared = setup::conventions(&target, &args.on.convention, &catalog)?;
+    let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;
     let dtypes: Vec<Dtype> = Dtype::ALL.into_iter().filter(|dtype| catalog.default_contract(*dtype).is_ok()).collect();
-    let contracts: BTreeMap<_, _> = setup::contracts(&target, &args.on.contract, &dtypes, &catalog)?;
+    let contracts: BTreeMap<_, _> = setup::contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),
         contracts,

@@ -154,8 +154,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
             cases: source(&folder),
             laws: vec![law(&catalog)?],
             dtypes,
-            conventions: &args.convention,
-            contracts: &args.contract,
+            conventions: &args.declared.convention,
+            contracts: &args.declared.contract,
             jobs: None,
             fail_fast: false,
             store: None,
@@ -163,8 +163,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
             shard_file: None,
             notices,
             quiet: true,
-            format: args.format,
-            strict: args.strict,
+            report: args.report,
         },
     )
 }

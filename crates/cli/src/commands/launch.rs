@@ -14,7 +14,7 @@ use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::setup;
-use crate::args::Format;
+use crate::args::{Format, ReportArgs};
 use crate::exit::{Failure, code};
 
 /// What was chosen.
@@ -38,8 +38,7 @@ pub(super) struct Launch<'a> {
     /// Said on stderr first, one line each, whether quiet or not.
     pub(super) notices: Vec<String>,
     pub(super) quiet: bool,
-    pub(super) format: Format,
-    pub(super) strict: bool,
+    pub(super) report: ReportArgs,
 }
 
 /// Runs it, prints the report and gives the exit code.
@@ -79,8 +78,8 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
             anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
         }
     }
-    write_report(&summary, launch.format)?;
-    Ok(ExitCode::from(code(&summary, launch.strict)))
+    write_report(&summary, launch.report.format)?;
+    Ok(ExitCode::from(code(&summary, launch.report.strict)))
 }
 
 fn shard_file(shard: Shard) -> PathBuf {

@@ -16,7 +16,7 @@ use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
 
 use super::launch::{stop_on_interrupt, write_report};
 use super::setup;
-use crate::args::{MergeArgs, TargetArgs};
+use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
@@ -69,14 +69,14 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
-    write_report(&summary, args.format)?;
+    write_report(&summary, args.report.format)?;
     if !is_partial && recorded.unanswered() > 0 {
         anstream::eprintln!(
             "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\nhint: --target asks the target itself",
             recorded.unanswered()
         );
     }
-    Ok(ExitCode::from(code(&summary, args.strict)))
+    Ok(ExitCode::from(code(&summary, args.report.strict)))
 }
 
 /// Says which shards ended before their cases did, if that left cases undecided.
@@ -95,15 +95,11 @@ fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
 /// The target of the shards, called as they called it.
 fn live_target(args: &MergeArgs, header: &qkvet_run::record::Header, catalog: &Catalog) -> Result<TargetKind, Failure> {
     let on = TargetArgs {
-        convention: Vec::new(),
-        contract: Vec::new(),
-        python: args.python.clone(),
+        declared: DeclaredArgs { convention: Vec::new(), contract: Vec::new() },
         arrays: None,
         layout: None,
         device: None,
-        timeout: args.timeout,
-        start_timeout: args.start_timeout,
-        config: args.config.clone(),
+        process: args.process.clone(),
     };
     let mut target = setup::target(&header.target, &on, catalog)?;
     setup::as_stored(&mut target, &header.call, &on);

@@ -13,7 +13,7 @@ use qkvet_spec::shape::check_law;
 use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
 
 use super::setup;
-use crate::args::{ReplayArgs, TargetArgs};
+use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 
 /// A case and what it is judged by.
@@ -65,23 +65,25 @@ fn by_file(args: &ReplayArgs, catalog: &Catalog) -> Result<Again, Failure> {
     let case = stored.case().map_err(|error| usage("case", error))?;
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
-    let config = args.on.config.clone().or_else(|| stored.config.clone().filter(|path| path.is_file()));
+    let config = args.on.process.config.clone().or_else(|| stored.config.clone().filter(|path| path.is_file()));
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, catalog)?,
         None => {
-            let on = TargetArgs { config, ..args.on.clone() };
+            let process = ProcessArgs { config, ..args.on.process.clone() };
+            let on = TargetArgs { process, ..args.on.clone() };
             let mut target = setup::target(&stored.target, &on, catalog)?;
             setup::as_stored(&mut target, &stored.call, &args.on);
             target
         }
     };
-    let as_then = args.target.is_none() && args.on.convention.is_empty() && args.on.contract.is_empty();
+    let as_then =
+        args.target.is_none() && args.on.declared.convention.is_empty() && args.on.declared.contract.is_empty();
     Ok(Again {
         case,
         law,
         target,
-        conventions: [stored.conventions.as_slice(), &args.on.convention].concat(),
-        contracts: [std::slice::from_ref(&stored.contract), &args.on.contract].concat(),
+        conventions: [stored.conventions.as_slice(), &args.on.declared.convention].concat(),
+        contracts: [std::slice::from_ref(&stored.contract), &args.on.declared.contract].concat(),
         was: stored.finding.filter(|_| as_then),
     })
 }
@@ -106,9 +108,9 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
     check_case(&law, &case).map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, catalog)?,
-        None => setup::target(&setup::only_target(args.on.config.as_deref())?, &args.on, catalog)?,
+        None => setup::target(&setup::only_target(args.on.process.config.as_deref())?, &args.on, catalog)?,
     };
-    let (conventions, contracts) = (args.on.convention.clone(), args.on.contract.clone());
+    let (conventions, contracts) = (args.on.declared.convention.clone(), args.on.declared.contract.clone());
     Ok(Again { case, law, target, conventions, contracts, was: None })
 }
 

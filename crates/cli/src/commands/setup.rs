@@ -21,11 +21,11 @@ pub(super) const STORE: &str = ".qkvet";
 /// Finds the target and lays the flags over its declarations.
 pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result<NamedTarget, Failure> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let python = find_python(args.python.as_deref(), virtual_env.as_deref());
+    let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
     let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
-    let mut target = resolve(name, &python, &folder, args.config.as_deref(), catalog)?;
+    let mut target = resolve(name, &python, &folder, args.process.config.as_deref(), catalog)?;
     let (timeout, start_timeout) =
-        (seconds("--timeout", args.timeout)?, seconds("--start-timeout", args.start_timeout)?);
+        (seconds("--timeout", args.process.timeout)?, seconds("--start-timeout", args.process.start_timeout)?);
     if let Some(limits) = target.kind.limits_mut() {
         limits.timeout = timeout;
         limits.start_timeout = start_timeout;
