@@ -111,7 +111,7 @@ pub(crate) struct ReportArgs {
     /// Output
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
-    /// SUSPECT and INCONCLUSIVE fail too
+    /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
     #[arg(long)]
     pub(crate) strict: bool,
 }

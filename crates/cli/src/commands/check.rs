@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
+use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
 
 use super::frozen;
-use super::launch::{Launch, launch};
+use super::launch::{Manner, Subject, launch};
 use super::setup;
 use crate::args::CheckArgs;
 use crate::exit::Failure;
@@ -26,42 +27,31 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
-    launch(
-        catalog,
-        Launch {
-            cases: CaseSource::Suite { suite: &suite, seed: args.seed },
-            laws: laws.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
-            dtypes,
-            notices: Vec::new(),
-            ..common(args, target)
-        },
-    )
+    let subject = Subject {
+        cases: CaseSource::Suite { suite: &suite, seed: args.seed },
+        laws: laws.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
+        dtypes,
+        notices: Vec::new(),
+    };
+    launch(catalog, subject, manner(args, target))
 }
 
 fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result<ExitCode, Failure> {
     let frozen = read_cases(folder)?;
     let target = setup::target(&args.target, &args.on, catalog)?;
     let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
-    launch(
-        catalog,
-        Launch {
-            cases: frozen::source(&frozen),
-            laws: vec![frozen::law(catalog)?],
-            dtypes,
-            notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
-            ..common(args, target)
-        },
-    )
+    let subject = Subject {
+        cases: frozen::source(&frozen),
+        laws: vec![frozen::law(catalog)?],
+        dtypes,
+        notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
+    };
+    launch(catalog, subject, manner(args, target))
 }
 
-/// What does not depend on where the cases come from.
-fn common(args: &CheckArgs, target: qkvet_run::target::NamedTarget) -> Launch<'_> {
-    Launch {
+fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
+    Manner {
         target,
-        cases: CaseSource::Frozen { name: "", seed: 0, cases: &[] },
-        laws: Vec::new(),
-        dtypes: Vec::new(),
-        notices: Vec::new(),
         conventions: &args.on.declared.convention,
         contracts: &args.on.declared.contract,
         jobs: args.jobs,

@@ -11,10 +11,10 @@ use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
 use super::check::suite;
-use super::launch::{Launch, launch};
+use super::launch::{Manner, Subject, launch};
 use super::setup;
 use crate::args::{self, ExportArgs, JudgeArgs};
-use crate::exit::{Failure, HELD};
+use crate::exit::{FINDINGS, Failure, HELD};
 
 /// The law that every frozen case belongs to.
 pub(super) fn law(catalog: &Catalog) -> Result<&CheckedLaw, Failure> {
@@ -129,41 +129,41 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let folder = read_cases(&args.cases)?;
     let outputs = OutputFolder::open(&args.outputs)?;
-    let known = |id: &str| folder.cases.iter().any(|case| case.id == id);
-    let mut notices = notices(&folder);
-    let strangers: Vec<&str> = outputs.ids().filter(|id| !known(id)).collect();
-    if let Some(first) = strangers.first() {
-        notices.push(format!(
-            "{} outputs belong to no case of {}, {first} first",
-            strangers.len(),
-            args.cases.display()
-        ));
-    }
     let present = dtypes(&folder.cases);
     let dtypes = if args.dtype.is_empty() { present } else { setup::dtypes(&args.dtype)? };
+    let asked: Vec<&str> =
+        folder.cases.iter().filter(|case| dtypes.contains(&case.case.dtype)).map(|case| case.id.as_str()).collect();
+    let given: Vec<&str> = outputs.ids().collect();
+    let missing = asked.iter().filter(|id| !given.contains(*id)).count();
+    let mut notices = notices(&folder);
+    if missing > 0 {
+        notices.push(format!("{missing} of {} cases have no output: nothing is known of them", asked.len()));
+    }
+    let strangers: Vec<&&str> = given.iter().filter(|id| !folder.cases.iter().any(|case| case.id == **id)).collect();
+    if let Some(first) = strangers.first() {
+        let cases = args.cases.display();
+        notices.push(format!("{} outputs belong to no case of {cases}, {first} first", strangers.len()));
+    }
     let target = NamedTarget {
         name: args.outputs.display().to_string(),
         kind: TargetKind::Outputs(outputs),
         entry: qkvet_run::config::TargetEntry::default(),
         config: None,
     };
-    launch(
-        &catalog,
-        Launch {
-            target,
-            cases: source(&folder),
-            laws: vec![law(&catalog)?],
-            dtypes,
-            conventions: &args.declared.convention,
-            contracts: &args.declared.contract,
-            jobs: None,
-            fail_fast: false,
-            store: None,
-            shard: None,
-            shard_file: None,
-            notices,
-            quiet: true,
-            report: args.report,
-        },
-    )
+    let subject = Subject { cases: source(&folder), laws: vec![law(&catalog)?], dtypes, notices };
+    let manner = Manner {
+        target,
+        conventions: &args.declared.convention,
+        contracts: &args.declared.contract,
+        jobs: None,
+        fail_fast: false,
+        store: None,
+        shard: None,
+        shard_file: None,
+        quiet: true,
+        report: args.report,
+    };
+    let code = launch(&catalog, subject, manner)?;
+    let incomplete = args.report.strict && missing > 0;
+    Ok(if incomplete && code == ExitCode::SUCCESS { ExitCode::from(FINDINGS) } else { code })
 }

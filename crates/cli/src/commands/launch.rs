@@ -17,12 +17,18 @@ use super::setup;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Failure, code};
 
-/// What was chosen.
-pub(super) struct Launch<'a> {
-    pub(super) target: NamedTarget,
+/// What is judged.
+pub(super) struct Subject<'a> {
     pub(super) cases: CaseSource<'a>,
     pub(super) laws: Vec<&'a CheckedLaw>,
     pub(super) dtypes: Vec<Dtype>,
+    /// Said on stderr first, one line each, whether quiet or not.
+    pub(super) notices: Vec<String>,
+}
+
+/// By what and how it is judged.
+pub(super) struct Manner<'a> {
+    pub(super) target: NamedTarget,
     /// Flags `field=value`.
     pub(super) conventions: &'a [String],
     /// Flags by id.
@@ -35,17 +41,15 @@ pub(super) struct Launch<'a> {
     pub(super) shard: Option<Shard>,
     /// Where to write it.
     pub(super) shard_file: Option<PathBuf>,
-    /// Said on stderr first, one line each, whether quiet or not.
-    pub(super) notices: Vec<String>,
     pub(super) quiet: bool,
     pub(super) report: ReportArgs,
 }
 
 /// Runs it, prints the report and gives the exit code.
-pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, Failure> {
-    let mut target = launch.target;
+pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>) -> Result<ExitCode, Failure> {
+    let mut target = manner.target;
     let stop = stop_on_interrupt();
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), launch.quiet);
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), manner.quiet);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
@@ -53,18 +57,18 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
     let config = RunConfig {
         catalog,
         target: &target,
-        cases: launch.cases,
-        laws: launch.laws,
-        conventions: setup::conventions(&target, launch.conventions, catalog)?,
-        contracts: setup::contracts(&target, launch.contracts, &launch.dtypes, catalog)?,
-        dtypes: launch.dtypes,
-        jobs: launch.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
-        fail_fast: launch.fail_fast,
-        store: launch.store,
-        sharding: launch.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
+        cases: subject.cases,
+        laws: subject.laws,
+        conventions: setup::conventions(&target, manner.conventions, catalog)?,
+        contracts: setup::contracts(&target, manner.contracts, &subject.dtypes, catalog)?,
+        dtypes: subject.dtypes,
+        jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
+        fail_fast: manner.fail_fast,
+        store: manner.store,
+        sharding: manner.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         stop: &stop,
     };
-    for notice in &launch.notices {
+    for notice in &subject.notices {
         anstream::eprintln!("{notice}");
     }
     if target.kind.is_foreign() {
@@ -72,14 +76,14 @@ pub(super) fn launch(catalog: &Catalog, launch: Launch<'_>) -> Result<ExitCode, 
     }
     let summary = run(&config, &mut |event| progress.event(&event))?;
     if let Some(sharding) = &config.sharding {
-        let path = launch.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
+        let path = manner.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
         write_shard(&path, &config, sharding, &summary)?;
-        if !launch.quiet {
+        if !manner.quiet {
             anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
         }
     }
-    write_report(&summary, launch.report.format)?;
-    Ok(ExitCode::from(code(&summary, launch.report.strict)))
+    write_report(&summary, manner.report.format)?;
+    Ok(ExitCode::from(code(&summary, manner.report.strict)))
 }
 
 fn shard_file(shard: Shard) -> PathBuf {

@@ -251,7 +251,7 @@ fn one(
     target.begin(&id);
     let Outcome { verdict, margin, evidence, calls } = match planned {
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
-        Planned::Frozen(frozen) => judge_frozen(config.catalog, frozen, judge, target)?,
+        Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
     if worker.take_unanswered() {
         return skipped(config, planned);

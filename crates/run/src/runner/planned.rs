@@ -6,7 +6,7 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Meaning, Suite, Target};
+use qkvet_spec::{CallOption, Case, CheckedLaw, Dims, Dtype, Meaning, Suite, Target};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -161,10 +161,9 @@ impl Planned<'_> {
     }
 }
 
-/// Judges the one call of a frozen case by its frozen answer. Where a convention of the target gives another answer, or the
-/// contract has no frozen bound, the answer is enclosed anew.
+/// Judges the one call of a frozen case by its frozen answer. For a target that declares another convention, or a contract
+/// without frozen bounds, the answer is enclosed anew.
 pub(super) fn judge_frozen(
-    catalog: &Catalog,
     frozen: &FrozenCase,
     judge: Judge<'_>,
     target: &mut dyn Target,
@@ -172,7 +171,7 @@ pub(super) fn judge_frozen(
     let call = call_of(&frozen.case)
         .map_err(|error| RunError::Case { law: frozen.case.law.clone(), message: error.to_string() })?;
     let expected = match frozen.bounds.get(&judge.contract.contract) {
-        Some(bounds) if answer_holds(catalog, frozen, judge.meaning) => Expected {
+        Some(bounds) if *judge.meaning == Meaning::standard() => Expected {
             shape: frozen.answer.shape,
             exact: frozen.answer.values.iter().map(|answer| Ball::exact(answer.to_f64())).collect(),
             hard: bounds.clone(),
@@ -181,13 +180,4 @@ pub(super) fn judge_frozen(
         _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
     };
     Ok(judge_call("attention(Q, K, V)", &call, &expected, target))
-}
-
-/// Whether no convention that the meaning follows gives another answer.
-fn answer_holds(catalog: &Catalog, frozen: &FrozenCase, meaning: &Meaning) -> bool {
-    let departs = |field: &String| {
-        let of_field = catalog.conventions.values().filter(|convention| convention.field == *field);
-        of_field.into_iter().any(|convention| convention.meaning.apply(meaning) == *meaning)
-    };
-    !frozen.conventions.keys().any(departs)
 }
