@@ -40,7 +40,7 @@ for path in paths:
         if None in options:
             raise NotImplementedError("an option that the function lacks")
         output = np.asarray(function(*map(read, ("query", "key", "value")), **options))
-    except (NotImplementedError, TypeError) as error:  # a format that NumPy lacks is a TypeError
+    except (NotImplementedError, ValueError, TypeError) as error:  # declined, or a format that NumPy lacks
         skipped += 1
         print(f"{path.stem} skipped: {error}", file=sys.stderr)
         continue

@@ -160,8 +160,22 @@ fn outputs_computed_elsewhere_are_judged() {
     let wrong = std::fs::read_to_string(&right).expect("the example").replace("n_k - n_q", "0");
     std::fs::write(folder.join("wrong.py"), wrong).expect("a file");
     job("wrong", "wrong.py:attention");
-    run(folder, &["judge", "npz", "wrong"]).expect(1, &["CONVENTION", "causal=upper-left"]);
+    let judged = run(folder, &["judge", "npz", "wrong"]);
+    judged.expect(1, &["CONVENTION", "causal=upper-left"]);
+    let line = judged.stdout.lines().find_map(|line| line.trim().strip_prefix("replay")).expect("a command");
+    let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    let replay = |target: &str| {
+        run(folder, &words.iter().map(|word| if *word == "TARGET" { target } else { word }).collect::<Vec<_>>())
+    };
+    replay("wrong.py:attention").expect(1, &["FAIL", "on wrong.py:attention"]);
+    replay(&format!("{right}:attention")).expect(0, &["PASS"]);
     run(folder, &["judge", "npz", "wrong", "--convention", "causal=upper-left"]).expect(0, &["no finding in"]);
+
+    // What is wrong throughout follows no convention.
+    std::fs::write(folder.join("zeros.py"), "import numpy as np\ndef attention(query, key, value, scale=None, causal=False, mask=None, bias=None):\n    return np.zeros(query.shape[:3] + value.shape[3:], query.dtype)\n").expect("a file");
+    let zeros = run(folder, &["check", "zeros.py:attention", "--cases", "npz", "-q"]);
+    zeros.expect(1, &["FAIL"]);
+    assert!(!zeros.stdout.contains("CONVENTION"), "{}", zeros.stdout);
 
     // One output missing, one cut off, one of another case, one that belongs to nothing.
     let outputs = files(&folder.join("right"));

@@ -265,6 +265,9 @@ pub(crate) struct ReplayArgs {
     /// Another target than the one it failed on; for a token the target, by default the only one of qkvet.yaml
     #[arg(long)]
     pub(crate) target: Option<String>,
+    /// Folder of frozen cases that the id is of, such as snapshots/core
+    #[arg(long, value_name = "FOLDER", requires = "target")]
+    pub(crate) cases: Option<PathBuf>,
     /// The law of a token, where it is not built in
     #[arg(long, value_name = "FILE")]
     pub(crate) law: Option<String>,

@@ -78,7 +78,8 @@ pub fn finding(finding: &Finding) -> String {
         }
         _ => String::new(),
     };
-    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, WIDTH - 48)));
+    let room = if margin.is_empty() { WIDTH } else { WIDTH - 48 };
+    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)));
     row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default());
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {

@@ -103,6 +103,8 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 pub struct FrozenFolder {
     /// Suite and version, or the folder's name.
     pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
     /// Its manifest, if it is a folder of text.
     pub manifest: Option<Manifest>,
     /// The cases, in order of the manifest, else of their files' names.
@@ -141,7 +143,7 @@ pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
         return Err(FileError::new("cases", folder, format!("expected a folder of frozen cases, got none\n{hint}")));
     }
     let name = folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.display().to_string());
-    Ok(FrozenFolder { name, manifest: None, cases, absent: Vec::new() })
+    Ok(FrozenFolder { name, folder: folder.to_owned(), manifest: None, cases, absent: Vec::new() })
 }
 
 fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError> {
@@ -169,7 +171,7 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError>
         cases.push(case_from_safetensors(&bytes).map_err(|error| bad(&path, &error))?);
     }
     let name = format!("{} {}, frozen", manifest.suite, manifest.version);
-    Ok(FrozenFolder { name, manifest: Some(manifest), cases, absent })
+    Ok(FrozenFolder { name, folder: folder.to_owned(), manifest: Some(manifest), cases, absent })
 }
 
 /// Names of the files, sorted.

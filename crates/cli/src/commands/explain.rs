@@ -57,7 +57,10 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         for source in &law.sources {
             anstream::println!("from    {source}");
         }
-    } else if let Some(convention) = catalog.conventions.get(name) {
+    } else if let Some(convention) = catalog.conventions.get(name).or_else(|| {
+        let written = |one: &&qkvet_spec::Convention| format!("{}={}", one.field, one.value) == name;
+        catalog.conventions.values().find(written)
+    }) {
         anstream::println!(
             "convention {}={}\n{}\nstandard: {}",
             convention.field,

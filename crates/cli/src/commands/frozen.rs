@@ -24,7 +24,7 @@ pub(super) fn law(catalog: &Catalog) -> Result<&CheckedLaw, Failure> {
 /// Frozen cases as a run takes them.
 pub(super) fn source(folder: &FrozenFolder) -> CaseSource<'_> {
     let seed = folder.manifest.as_ref().map_or(0, |manifest| manifest.seed);
-    CaseSource::Frozen { name: &folder.name, seed, cases: &folder.cases }
+    CaseSource::Frozen { name: &folder.name, folder: &folder.folder, seed, cases: &folder.cases }
 }
 
 /// Formats of the cases, in the order in which they come.
@@ -43,7 +43,9 @@ pub(super) fn notices(folder: &FrozenFolder) -> Vec<String> {
     match folder.absent.len() {
         0 => Vec::new(),
         n => {
-            vec![format!("{n} larger cases of the manifest are not in the folder: `qkvet export --larger` makes them")]
+            vec![format!(
+                "{n} larger cases are not in the folder: `qkvet export FOLDER --larger --out OTHER` makes them"
+            )]
         }
     }
 }

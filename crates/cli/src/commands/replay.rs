@@ -7,6 +7,7 @@ use qkvet_diagnose::{applied, describe_call, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
+use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{StoredFinding, read_case};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
@@ -30,7 +31,11 @@ struct Again {
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let mut catalog = Catalog::embedded()?;
-    let again = if is_token(&args.case) { by_token(args, &mut catalog)? } else { by_file(args, &catalog)? };
+    let again = match &args.cases {
+        Some(folder) => by_frozen_id(args, folder, &catalog)?,
+        None if is_token(&args.case) => by_token(args, &mut catalog)?,
+        None => by_file(args, &catalog)?,
+    };
     let Again { case, law, target, .. } = &again;
     let conventions = setup::conventions(target, &again.conventions, &catalog)?;
     let contracts = setup::contracts(target, &again.contracts, &[case.dtype], &catalog)?;
@@ -88,6 +93,24 @@ fn by_file(args: &ReplayArgs, catalog: &Catalog) -> Result<Again, Failure> {
     })
 }
 
+/// A frozen case by its id, on the target that is named.
+fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<Again, Failure> {
+    let frozen = read_cases(folder)?;
+    let case = frozen.cases.iter().find(|case| case.id == args.case).ok_or_else(|| {
+        Failure::Usage(format!("case {}: expected an id of {}, got none of its cases", args.case, folder.display()))
+    })?;
+    let law = Catalog::find("law", &catalog.laws, &case.case.law)?.clone();
+    let name = args.target.as_deref().unwrap_or_default();
+    Ok(Again {
+        case: case.case.clone(),
+        law,
+        target: setup::target(name, &args.on, catalog)?,
+        conventions: args.on.declared.convention.clone(),
+        contracts: args.on.declared.contract.clone(),
+        was: None,
+    })
+}
+
 /// A case that the token holds, by a law of the catalog or a file, on the target that is named.
 fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> {
     let case = from_token(&args.case).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -121,6 +144,10 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     anstream::println!("{word}  {}: {}", law.law.law, law.law.title);
     if let Some(was) = fixed {
         anstream::println!("  was       {}  {}", was.verdict, was.title);
+    }
+    anstream::println!("  case      {} on {}", case_id(&again.case), again.target.name);
+    if !again.conventions.is_empty() {
+        anstream::println!("  declared  {}", again.conventions.join(", "));
     }
     anstream::println!("  call      {}", describe_call(&again.case));
     for line in describe_inputs(law, &again.case) {

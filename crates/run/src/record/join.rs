@@ -10,7 +10,7 @@ use qkvet_spec::Response;
 use super::file::{Header, ShardError, ShardFile, read_shard};
 
 /// Fields of a header that are a shard's own.
-const OWN_FIELDS: [&str; 5] = ["shard", "shards", "stopped", "warnings", "answers"];
+const OWN_FIELDS: [&str; 6] = ["shard", "shards", "stopped", "warnings", "answers", "called"];
 
 /// Missing shards that a message names.
 const MOST_NAMED: usize = 8;

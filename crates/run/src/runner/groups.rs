@@ -10,7 +10,7 @@ use super::pass::Done;
 use super::{evidence, failing, sample};
 
 /// A fault is named as a cause when it explains at least one in this many of the failures looked at.
-const LEAST_SHARE: usize = 3;
+pub(super) const LEAST_SHARE: usize = 3;
 
 /// Cases that belong together.
 pub(super) struct Group<'a> {
@@ -104,6 +104,11 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         let said = match verdict {
             Verdict::Nondet => "the same call gave different results",
             _ => one.evidence.as_ref().map_or("", |evidence| evidence.got.as_str()),
+        };
+        // Which field was wrong, not by how much.
+        let said = match one.evidence.as_ref() {
+            Some(evidence) if evidence.broke_protocol => said.split(": expected ").next().unwrap_or_default(),
+            _ => said,
         };
         let said = said.lines().next().unwrap_or_default();
         let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();

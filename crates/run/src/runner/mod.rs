@@ -109,10 +109,10 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
     let mut explained = Vec::new();
     if !found.is_empty() {
-        events(Event::Notice(format!("judging again under {}", store::names(&found).join(", "))));
+        events(Event::Notice(format!("judging again as if {} were declared", store::names(&found).join(", "))));
         let under = applied(&declared, &found);
         let again = pass.judge(&cases, &under, &mut |_, _| {})?;
-        if consistent(&done, &again) {
+        if consistent(&done, &again) && settles(&found, &cases, &done, &again) {
             let scene = Scene { config, cases: &cases, done: &done, meaning: &declared, conventions: &conventions };
             explained = findings::conventions(&scene, &mut pass, &found)?;
             done = again;
@@ -179,6 +179,16 @@ fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> 
         return Vec::new();
     }
     conventions_that_explain(&failures, declared, config.catalog.conventions.values(), &fields)
+}
+
+/// Whether the conventions settle a good part of the failing cases that they can have to do with. A target that is wrong
+/// throughout agrees with one of them here and there, by chance.
+fn settles(found: &[&Convention], cases: &[Planned<'_>], before: &[Done], after: &[Done]) -> bool {
+    let concerns =
+        |at: &usize| found.iter().any(|convention| convention.option.is_none_or(|option| cases[*at].uses(option)));
+    let concerned: Vec<usize> = failing(before).into_iter().filter(concerns).collect();
+    let settled = concerned.iter().filter(|at| after[**at].verdict != Verdict::Fail).count();
+    settled * groups::LEAST_SHARE >= concerned.len()
 }
 
 /// Under the conventions fewer cases fail, and none fails that did not.

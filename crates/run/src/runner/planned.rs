@@ -1,5 +1,7 @@
 //! What a run judges: cases that plans make, or frozen ones.
 
+use std::path::Path;
+
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{Judge, Outcome, judge_call};
@@ -25,6 +27,8 @@ pub enum CaseSource<'a> {
     Frozen {
         /// What the report calls them.
         name: &'a str,
+        /// The folder that they lie in.
+        folder: &'a Path,
         /// The seed that they were made with.
         seed: u64,
         /// The cases.

@@ -6,6 +6,7 @@ use qkvet_spec::{Case, CheckedLaw, Contract, Verdict};
 
 use super::findings::Scene;
 use super::pass::{Done, Pass};
+use super::planned::CaseSource;
 use super::store::{StoredCall, StoredFinding, names};
 use crate::python::{Arrays, Layout};
 use crate::repro::{Ground, Story, judged_calls, script};
@@ -37,9 +38,11 @@ pub(super) struct Trace {
 pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
     let contract = scene.config.contracts.get(&seen.case.dtype).copied();
     let token = token(seen.case);
-    if matches!(scene.config.target.kind, TargetKind::Outputs(_)) {
-        // There is nothing to call.
-        let replay = format!("case {} of the folder of cases", seen.id);
+    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) = (&scene.config.target.kind, scene.config.cases)
+    {
+        // What made the output is known to whoever ran it.
+        let folder = quoted(&folder.display().to_string());
+        let replay = format!("qkvet replay {} --cases {folder} --target TARGET", seen.id);
         return Trace { token, replay, replay_anywhere: None, script: None };
     }
     let replay_anywhere = token.as_ref().map(|token| command(scene, seen, contract, token));
