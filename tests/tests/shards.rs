@@ -136,6 +136,49 @@ fn shards_that_were_stopped_by_what_broke_stop_where_one_run_does() {
     assert!(report["counts"]["SKIPPED"].as_u64() > Some(0), "{report:#}");
 }
 
+/// Each shard goes beyond the case at which the whole run stops, and looks for the witness from the same case.
+#[test]
+fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
+    if !has_python() {
+        return;
+    }
+    let crashes = target(GROUP, LOWER_RIGHT, "return os._exit(3) if causal and mask is not None else o");
+    let args = ["--suite", "core", "--dtype", "float32"];
+    let report = same_as_one_run(crashes.path(), "target.py:attention", &args, 1).json();
+    let stopped = "the target crashed, broke the protocol or reported a fatal error 10 times";
+    assert_eq!(report["stopped"], stopped, "{report:#}");
+    assert_eq!(report["counts"]["CRASH"], 10, "{report:#}");
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{report:#}");
+    let witness = &report["findings"][0]["witness"];
+    let call = witness["call"].as_str().unwrap_or_default();
+    assert!(call.contains("causal") && call.contains("mask"), "{witness:#}");
+    let replayed = run(crashes.path(), &["replay", witness["case"].as_str().unwrap_or_default()]);
+    assert!(replayed.expect(1, &["CRASH", "exited with code 3"]).stdout.starts_with("CRASH"));
+
+    let raises = "raise RuntimeError('CUDA error: an illegal memory access')";
+    let fatal = target(GROUP, LOWER_RIGHT, &format!("if causal: {raises}\n    return o"));
+    let args = ["--suite", "smoke", "--dtype", "float32"];
+    let report = same_as_one_run(fatal.path(), "target.py:attention", &args, 1).json();
+    assert_eq!(report["stopped"], stopped, "{report:#}");
+    assert_eq!(report["counts"]["ERROR"], 10, "{report:#}");
+    assert!(report["counts"].get("CRASH").is_none(), "{report:#}");
+    let call = report["findings"][0]["witness"]["call"].as_str().unwrap_or_default();
+    assert!(call.contains("causal"), "{report:#}");
+}
+
+/// Wrong results in a run that what broke has stopped: shards see more of them, the joined report does not.
+#[test]
+fn what_is_wrong_beside_what_broke_is_the_same_in_shards() {
+    if !has_python() {
+        return;
+    }
+    let both = target("h % h_k", LOWER_RIGHT, "return os._exit(3) if causal else o");
+    let args = ["--suite", "core", "--dtype", "float32"];
+    let report = same_as_one_run(both.path(), "target.py:attention", &args, 1).json();
+    let verdicts: Vec<_> = report["findings"].as_array().into_iter().flatten().map(|f| f["verdict"].clone()).collect();
+    assert!(verdicts.contains(&"FAIL".into()) && verdicts.contains(&"CRASH".into()), "{report:#}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {

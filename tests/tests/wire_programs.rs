@@ -71,6 +71,26 @@ fn what_breaks_in_c_is_named_and_the_run_goes_on() {
     assert!(report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(), "{report:#}");
 }
 
+/// More crashes than a run allows: the witness still is a call that crashes, and small.
+#[test]
+fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
+    let folder = TempDir::new().expect("a folder");
+    let target = format!("exec:{} segfault", c_program().display());
+    let args = ["check", &target, "-q", "--suite", "core", "--format", "json"];
+    let report = run(folder.path(), &args).expect(1, &[]).json();
+    assert_eq!(report["counts"]["CRASH"], 200, "{report:#}");
+    let stopped = "the target crashed, broke the protocol or reported a fatal error 200 times";
+    assert_eq!(report["stopped"], stopped, "{:#}", report["findings"]);
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
+    let finding = &report["findings"][0];
+    let got = finding["evidence"]["got"].as_str().unwrap_or_default();
+    assert!(got.contains("SIGSEGV"), "{finding:#}");
+    assert_eq!(finding["witness"]["call"], "float64 n_q=1 n_k=1 causal", "{finding:#}");
+    let case = finding["witness"]["case"].as_str().unwrap_or_default();
+    let replayed = run(folder.path(), &["replay", case]);
+    assert!(replayed.expect(1, &["SIGSEGV"]).stdout.starts_with("CRASH"), "{}", replayed.stdout);
+}
+
 #[test]
 fn what_a_function_prints_is_no_answer() {
     // The harness moves standard output away, so that nobody notices; without that, qkvet does, and says so.

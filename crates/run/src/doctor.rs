@@ -318,6 +318,7 @@ fn status(response: &Response) -> String {
         Response::Refused(reason) => format!("refused: {reason}"),
         Response::Error(reason) => format!("error: {reason}"),
         Response::Malformed(reason) => format!("malformed: {reason}"),
+        Response::NotAsked(reason) => format!("not asked: {reason}"),
         Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => trouble.what.clone(),
     }
 }

@@ -23,7 +23,9 @@ fn check_recovers(function: &str, expected: &str, tweak: impl FnOnce(&mut qkvet_
     let mut target = PythonTarget::start(&config).expect(function);
     let got = format!("{:?}", target.call(&small_call()));
     assert!(got.contains(expected), "{function}\n  expected {expected}\n  got      {got}");
+    assert!(target.take_ended(), "{function}");
     output(target.call(&small_call()));
+    assert!(!target.take_ended(), "{function}");
     assert_eq!(target.restarts(), 1);
 }
 
@@ -117,11 +119,16 @@ fn restarts_are_limited() {
     let mut config = fixture.config("exit_always");
     config.limits.max_restarts = 1;
     let mut target = PythonTarget::start(&config).expect("starts");
-    for expected in
-        ["exited with code 4", "exited with code 4", "not restarted after 1 restarts; the last process exited"]
-    {
-        let got = format!("{:?}", target.call(&small_call()));
-        assert!(got.contains(expected), "{got}");
+    let crash = "Crash(Trouble { what: \"exited with code 4\"";
+    let not_asked = "NotAsked(\"not restarted after 1 restarts; the last process exited with code 4\")";
+    // Every case may spend as many.
+    for (case, all) in [("c-1", &[crash, crash, not_asked, not_asked][..]), ("c-2", &[crash, not_asked])] {
+        target.begin(case);
+        for expected in all {
+            let got = format!("{:?}", target.call(&small_call()));
+            assert!(got.contains(expected), "{got}");
+            assert_eq!(target.take_ended(), *expected == crash);
+        }
     }
 }
 
@@ -135,7 +142,7 @@ fn a_target_that_vanished_is_not_restarted() {
     target.call(&small_call());
     std::fs::remove_file(fixture.folder.path().join("fixture.py")).expect("removed");
     let got = format!("{:?}", target.call(&small_call()));
-    assert!(got.contains("not restarted: ") && got.contains("no such file"), "{got}");
+    assert!(got.starts_with("NotAsked(\"not restarted: ") && got.contains("no such file"), "{got}");
 }
 
 #[test]

@@ -109,6 +109,8 @@ pub enum Response {
     Timeout(Trouble),
     /// The target's process answered what is not of the protocol.
     Broken(Trouble),
+    /// The call was not made, and why: it says nothing of the target.
+    NotAsked(String),
 }
 
 /// What went wrong with a target's process.
@@ -133,4 +135,9 @@ pub trait Target {
 
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}
+
+    /// Whether a call since the last time cost the target its process. What runs in ours never does.
+    fn take_ended(&mut self) -> bool {
+        false
+    }
 }

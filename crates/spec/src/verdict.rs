@@ -29,7 +29,7 @@ pub enum Verdict {
     Unsupported,
     /// The target refused a valid input.
     Refused,
-    /// Not run: the run was stopped before it.
+    /// Not run, or not to its end: the run was stopped before.
     Skipped,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
         laws: laws.iter().collect(),
         dtypes: header.dtypes,
-        // A run that is stopped by what broke counts in order.
+        // Nothing is asked beyond the case that stops a run.
         jobs: if recorded.has_broken() { 1 } else { cores },
         conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),

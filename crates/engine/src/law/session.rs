@@ -152,6 +152,7 @@ fn no_result(place: String, response: Response) -> Decision {
         Response::Error(reason) => (Verdict::Error, reason.into()),
         Response::Crash(trouble) => (Verdict::Crash, trouble),
         Response::Timeout(trouble) => (Verdict::Timeout, trouble),
+        Response::NotAsked(reason) => (Verdict::Skipped, reason.into()),
     };
     let evidence = Evidence { stderr, ..Evidence::new(place, "a result", what) };
     Decision { verdict, margin: 0.0, evidence: Some(evidence) }
@@ -243,6 +244,7 @@ mod tests {
         check(&[returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls of attention(Q, K, V)", 1);
         check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
         check(&[Response::Crash(String::new().into())], Verdict::Crash, "attention(Q, K, V)", 0);
+        check(&[Response::NotAsked(String::new())], Verdict::Skipped, "attention(Q, K, V)", 0);
         check(&[Response::Unsupported(String::new())], Verdict::Unsupported, "attention(Q, K, V)", 0);
         check(&[Response::Malformed("a list".to_owned())], Verdict::Fail, "attention(Q, K, V)", 0);
     }

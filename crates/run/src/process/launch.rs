@@ -16,7 +16,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// Longest time from the start to the answer to `hello`.
     pub start_timeout: Duration,
-    /// How often a child that died or was ended is replaced.
+    /// How often a child that died or was ended is replaced in one case; a run is stopped after as many cases that ended one.
     pub max_restarts: u32,
     /// What is heeded and told meanwhile.
     pub watch: Watch,

@@ -11,7 +11,7 @@ use crate::wire::line;
 /// A target in a process of its own.
 ///
 /// A child that crashed, hung or fell out of step is replaced at the next call, up to
-/// [`max_restarts`](super::Limits::max_restarts) times.
+/// [`max_restarts`](super::Limits::max_restarts) times in one case. Calls beyond are not made: [`Response::NotAsked`].
 pub struct ProcessTarget {
     launch: Launch,
     greeting: HelloAnswer,
@@ -19,6 +19,10 @@ pub struct ProcessTarget {
     case: Option<String>,
     seq: u64,
     restarts: u32,
+    /// Those since the case began.
+    restarts_of_case: u32,
+    /// Whether a process ended since the last time somebody asked.
+    ended: bool,
     nanoseconds: u64,
     last_end: String,
 }
@@ -34,6 +38,8 @@ impl ProcessTarget {
             case: None,
             seq: 0,
             restarts: 0,
+            restarts_of_case: 0,
+            ended: false,
             nanoseconds: 0,
             last_end: String::new(),
         })
@@ -63,16 +69,16 @@ impl ProcessTarget {
         if let Some(conversation) = self.conversation.take() {
             return Ok(conversation);
         }
-        if self.restarts >= self.launch.limits.max_restarts {
-            let (times, end) = (self.restarts, &self.last_end);
-            let what = format!("not restarted after {times} restarts; the last process {end}");
-            return Err(Response::Crash(what.into()));
+        if self.restarts_of_case >= self.launch.limits.max_restarts {
+            let (times, end) = (self.restarts_of_case, &self.last_end);
+            return Err(Response::NotAsked(format!("not restarted after {times} restarts; the last process {end}")));
         }
         self.restarts += 1;
+        self.restarts_of_case += 1;
         Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
             self.last_end = "could not be started".to_owned();
             let told = error.to_string();
-            Response::Crash(format!("not restarted: {}", told.lines().next().unwrap_or_default()).into())
+            Response::NotAsked(format!("not restarted: {}", told.lines().next().unwrap_or_default()))
         })
     }
 }
@@ -91,7 +97,10 @@ impl Target for ProcessTarget {
             conversation.ask(&self.launch, self.seq, self.case.as_deref(), call);
         self.nanoseconds += nanoseconds.unwrap_or(0);
         match over {
-            Some(end) => self.last_end = end,
+            Some(end) => {
+                self.last_end = end;
+                self.ended = true;
+            }
             None => self.conversation = Some(conversation),
         }
         response
@@ -99,6 +108,11 @@ impl Target for ProcessTarget {
 
     fn begin(&mut self, case: &str) {
         self.case = Some(case.to_owned());
+        self.restarts_of_case = 0;
+    }
+
+    fn take_ended(&mut self) -> bool {
+        std::mem::take(&mut self.ended)
     }
 }
 

@@ -78,6 +78,10 @@ impl Target for PythonTarget {
     fn begin(&mut self, case: &str) {
         self.process.begin(case);
     }
+
+    fn take_ended(&mut self) -> bool {
+        self.process.take_ended()
+    }
 }
 
 fn launch(config: &PythonConfig) -> Result<Launch, StartError> {

@@ -11,7 +11,7 @@ use qkvet_spec::{Contract, Dtype, Law, RunInfo, Suite, Summary};
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
-use super::response::StoredResponse;
+use super::response::{StoredAnswer, StoredResponse};
 use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
 
@@ -116,6 +116,9 @@ impl Header {
 struct Answer {
     call: String,
     response: StoredResponse,
+    /// The process ended with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
 }
 
 /// Writes what a shard was and what its target answered; `summary` is that of its run. Folders on the way are made, and the
@@ -146,9 +149,9 @@ pub fn write_shard(
     let n_answers = answers.values().map(Vec::len).sum();
     let header = Header::new(config, suite, sharding, summary, n_answers);
     line(serde_json::to_string(&header).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
-    for (call, responses) in answers {
-        for response in responses {
-            let answer = Answer { call: call.clone(), response };
+    for (call, all) in answers {
+        for StoredAnswer { response, ended } in all {
+            let answer = Answer { call: call.clone(), response, ended };
             line(serde_json::to_string(&answer).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
         }
     }
@@ -162,7 +165,7 @@ pub(super) struct ShardFile {
     pub(super) path: PathBuf,
     pub(super) header: Header,
     /// Answers by id of the call, in order.
-    pub(super) answers: BTreeMap<String, Vec<StoredResponse>>,
+    pub(super) answers: BTreeMap<String, Vec<StoredAnswer>>,
 }
 
 /// Reads one file.
@@ -191,12 +194,12 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     }
     let header: Header =
         serde_json::from_str(&first).map_err(|error| fail(format!("line 1: expected a shard, got: {error}")))?;
-    let mut answers: BTreeMap<String, Vec<StoredResponse>> = BTreeMap::new();
+    let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
-        let answer: Answer = serde_json::from_str(&line)
+        let Answer { call, response, ended } = serde_json::from_str(&line)
             .map_err(|error| fail(format!("line {number}: expected an answer, got: {error}")))?;
-        answers.entry(answer.call).or_default().push(answer.response);
+        answers.entry(call).or_default().push(StoredAnswer { response, ended });
         n_answers += 1;
     }
     if n_answers != header.answers {

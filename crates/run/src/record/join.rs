@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::Response;
-
 use super::file::{Header, ShardError, ShardFile, read_shard};
+use super::response::Answered;
 
 /// Fields of a header that are a shard's own.
 const OWN_FIELDS: [&str; 6] = ["shard", "shards", "stopped", "warnings", "answers", "called"];
@@ -25,7 +24,7 @@ pub struct Joined {
     /// What did not change a verdict and should be known: a run says each kind once, so the first shard speaks for all.
     pub warnings: Vec<String>,
     /// Answers by id of the call, in order of the shards.
-    pub answers: BTreeMap<String, Vec<Response>>,
+    pub answers: BTreeMap<String, Vec<Answered>>,
 }
 
 /// Reads files, and the `.jsonl` files of folders, and joins them; the order in which they are named does not matter.
@@ -66,8 +65,8 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
             path: place.get(&call).cloned().unwrap_or_default(),
             message: format!("answer to {call}: {message}"),
         };
-        let responses = responses.into_iter().map(|response| response.response().map_err(fail));
-        let responses = responses.collect::<Result<Vec<Response>, _>>()?;
+        let responses = responses.into_iter().map(|response| response.answered().map_err(fail));
+        let responses = responses.collect::<Result<Vec<Answered>, _>>()?;
         answers.insert(call, responses);
     }
     Ok(Joined { header, stopped, warnings, answers })

@@ -14,4 +14,5 @@ pub use file::{Header, ShardError, write_shard};
 pub use join::{Joined, read_shards};
 pub use recorded::{Recorded, RecordedTarget};
 pub use recording::{Recording, RecordingTarget};
+pub use response::Answered;
 pub use shard::{Shard, Sharding};

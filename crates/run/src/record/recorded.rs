@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::Joined;
+use super::response::Answered;
 use crate::repro::Called;
 use crate::runner::StoredCall;
 use crate::target::{OpenTarget, TargetKind};
@@ -22,7 +23,7 @@ pub struct Recorded {
     most_timeouts: usize,
     call: StoredCall,
     called: Option<Called>,
-    answers: BTreeMap<String, Vec<Response>>,
+    answers: BTreeMap<String, Vec<Answered>>,
     live: Option<TargetKind>,
     unanswered: AtomicUsize,
     trouble: Mutex<Option<String>>,
@@ -52,15 +53,15 @@ impl Recorded {
 
     /// Why the live target could not be asked, if it could not.
     pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().map_or(None, |trouble| trouble.clone())
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a call ended a process: a run counts those, in order.
+    /// Whether a call ended a process: a run may be stopped by those, and then fewer calls are wanted.
     pub fn has_broken(&self) -> bool {
-        self.answers
-            .values()
-            .flatten()
-            .any(|response| matches!(response, Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)))
+        self.answers.values().flatten().any(|answered| {
+            answered.ended
+                || matches!(answered.response, Response::Crash(_) | Response::Timeout(_) | Response::Broken(_))
+        })
     }
 
     pub(crate) fn most_ends(&self) -> usize {
@@ -87,6 +88,7 @@ impl Recorded {
             recorded: Arc::clone(self),
             given: BTreeMap::new(),
             live: None,
+            ended: false,
             unanswered: Arc::clone(&unanswered),
         };
         OpenTarget {
@@ -109,9 +111,7 @@ impl Recorded {
             ),
             Err(error) => error.to_string(),
         };
-        if let Ok(mut trouble) = self.trouble.lock() {
-            trouble.get_or_insert(opened);
-        }
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(opened);
         None
     }
 }
@@ -122,6 +122,8 @@ pub struct RecordedTarget {
     /// How often each call of this case was answered.
     given: BTreeMap<String, usize>,
     live: Option<OpenTarget>,
+    /// Whether a process ended since the last time somebody asked.
+    ended: bool,
     /// Set when a call is not answered.
     unanswered: Arc<AtomicBool>,
 }
@@ -133,7 +135,8 @@ impl Target for RecordedTarget {
             let given = self.given.entry(id).or_insert(0);
             let at = *given % responses.len().max(1);
             *given += 1;
-            if let Some(response) = responses.get(at) {
+            if let Some(Answered { response, ended }) = responses.get(at) {
+                self.ended |= ended;
                 return response.clone();
             }
         }
@@ -141,11 +144,13 @@ impl Target for RecordedTarget {
             self.live = self.recorded.open_live();
         }
         if let Some(live) = &mut self.live {
-            return live.target.call(call);
+            let response = live.target.call(call);
+            self.ended |= live.target.take_ended();
+            return response;
         }
         self.recorded.unanswered.fetch_add(1, Ordering::Relaxed);
         self.unanswered.store(true, Ordering::Relaxed);
-        Response::Unsupported("no shard asked this".to_owned())
+        Response::NotAsked("no shard asked this".to_owned())
     }
 
     /// Every case hears the same, whichever worker asks and in whatever order.
@@ -154,5 +159,9 @@ impl Target for RecordedTarget {
         if let Some(live) = &mut self.live {
             live.target.begin(case);
         }
+    }
+
+    fn take_ended(&mut self) -> bool {
+        std::mem::take(&mut self.ended)
     }
 }

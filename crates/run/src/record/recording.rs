@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
-use super::response::StoredResponse;
+use super::response::StoredAnswer;
 use crate::repro::Called;
 
 /// Answers by the id of the call, those to one call in the order in which they came; shared by all workers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    answers: Arc<Mutex<BTreeMap<String, Vec<StoredResponse>>>>,
+    answers: Arc<Mutex<BTreeMap<String, Vec<StoredAnswer>>>>,
     called: Arc<Mutex<Option<Called>>>,
     stop: Arc<AtomicBool>,
 }
@@ -26,28 +26,27 @@ impl Recording {
 
     /// Keeps how a script calls the target.
     pub(crate) fn set_called(&self, of_target: Option<&Called>) {
-        if let Ok(mut called) = self.called.lock() {
-            *called = of_target.cloned();
-        }
+        *self.called.lock().unwrap_or_else(PoisonError::into_inner) = of_target.cloned();
     }
 
     /// How a script calls the target.
     pub(super) fn called(&self) -> Option<Called> {
-        self.called.lock().map_or(None, |called| called.clone())
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, call: &Call, response: &Response) {
+    fn add(&self, call: &Call, response: &Response, ended: bool) {
         if self.stop.load(Ordering::Relaxed) {
             return;
         }
-        if let Ok(mut answers) = self.answers.lock() {
-            answers.entry(call_id(call)).or_default().push(StoredResponse::new(response));
+        if let Some(answer) = StoredAnswer::new(response, ended) {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.entry(call_id(call)).or_default().push(answer);
         }
     }
 
     /// The answers, by id of the call; one for all where all are alike.
-    pub(super) fn answers(&self) -> BTreeMap<String, Vec<StoredResponse>> {
-        let mut answers = self.answers.lock().map(|answers| answers.clone()).unwrap_or_default();
+    pub(super) fn answers(&self) -> BTreeMap<String, Vec<StoredAnswer>> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for all in answers.values_mut() {
             if all.windows(2).all(|pair| pair[0] == pair[1]) {
                 all.truncate(1);
@@ -61,23 +60,31 @@ impl Recording {
 pub struct RecordingTarget {
     target: Box<dyn Target + Send>,
     recording: Recording,
+    /// Whether a process ended since the last time somebody asked.
+    ended: bool,
 }
 
 impl RecordingTarget {
     /// Keeps in `recording` whatever `target` answers from now on.
     pub fn new(target: Box<dyn Target + Send>, recording: Recording) -> Self {
-        Self { target, recording }
+        Self { target, recording, ended: false }
     }
 }
 
 impl Target for RecordingTarget {
     fn call(&mut self, call: &Call) -> Response {
         let response = self.target.call(call);
-        self.recording.add(call, &response);
+        let ended = self.target.take_ended();
+        self.ended |= ended;
+        self.recording.add(call, &response, ended);
         response
     }
 
     fn begin(&mut self, case: &str) {
         self.target.begin(case);
+    }
+
+    fn take_ended(&mut self) -> bool {
+        std::mem::take(&mut self.ended)
     }
 }

@@ -6,7 +6,36 @@ use qkvet_engine::format;
 use qkvet_spec::{Dtype, Output, Response, Tensor, Trouble};
 use serde::{Deserialize, Serialize};
 
-/// One answer.
+/// One answer as it is written, and whether it was the last of its process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StoredAnswer {
+    pub(super) response: StoredResponse,
+    pub(super) ended: bool,
+}
+
+/// One answer, and whether it was the last of its process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The answer.
+    pub response: Response,
+    /// Whether the process ended with it.
+    pub ended: bool,
+}
+
+impl StoredAnswer {
+    /// Nothing for a call that was not made.
+    pub(super) fn new(response: &Response, ended: bool) -> Option<Self> {
+        Some(Self { response: StoredResponse::new(response)?, ended })
+    }
+
+    /// # Errors
+    /// A tensor whose data does not fit its format and shape.
+    pub(super) fn answered(self) -> Result<Answered, String> {
+        Ok(Answered { response: self.response.response()?, ended: self.ended })
+    }
+}
+
+/// What came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) enum StoredResponse {
@@ -47,8 +76,8 @@ pub(super) struct StoredTensor {
 }
 
 impl StoredResponse {
-    pub(super) fn new(response: &Response) -> Self {
-        match response {
+    fn new(response: &Response) -> Option<Self> {
+        Some(match response {
             Response::Output(output) => Self::Output {
                 output: StoredTensor::new(&output.output),
                 weights: output.weights.as_ref().map(StoredTensor::new),
@@ -61,12 +90,11 @@ impl StoredResponse {
             Response::Crash(trouble) => Self::Crash(trouble.into()),
             Response::Timeout(trouble) => Self::Timeout(trouble.into()),
             Response::Broken(trouble) => Self::Broken(trouble.into()),
-        }
+            Response::NotAsked(_) => return None,
+        })
     }
 
-    /// # Errors
-    /// A tensor whose data does not fit its format and shape.
-    pub(super) fn response(self) -> Result<Response, String> {
+    fn response(self) -> Result<Response, String> {
         Ok(match self {
             Self::Output { output, weights, inputs_unchanged } => Response::Output(Box::new(Output {
                 output: output.tensor("output")?,

@@ -1,24 +1,27 @@
 //! From groups to findings, each with its smallest witness.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use qkvet_diagnose::{cause, describe_call, describe_inputs, smallest};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
-use super::pass::{Done, Pass, Stopped};
+use super::pass::{Done, Pass};
 use super::planned::Planned;
+use super::stop::Stopped;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
-/// The same where each failing call costs a restart.
-const SHRINK_BUDGET_CRASH: usize = 12;
+/// Processes spent on it: each finding has its own, so that neither a long run nor another finding takes them away, and
+/// a shard spends as many as the whole run.
+const SHRINK_ENDS: usize = 12;
 /// Cases tried in search of one that a single convention explains.
 const MOST_TRIED: usize = 20;
-/// Findings beyond this are counted, not shrunk.
+/// Findings of one verdict beyond this are counted, not shrunk.
 const MOST_SHRUNK: usize = 10;
 
 /// What was run, how it came out and by what it was judged.
@@ -80,13 +83,34 @@ fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     groups
 }
 
-/// The findings among decided cases. A run that the user ended calls the target no more: nothing is shrunk.
+/// Whether the witness of the group is looked for.
+///
+/// Not in a run that the user ended, nor on a target that is gone. Where a run is stopped by what broke, its shards see
+/// cases beyond it and may start from another one, so that only what broke is shrunk, which starts from the first.
+fn is_shrunk(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
+    match stopped {
+        None | Some(Stopped::FirstFinding) => true,
+        Some(Stopped::Broke(_)) => starts_first(group.verdict),
+        Some(Stopped::Interrupted | Stopped::Gone(_)) => false,
+    }
+}
+
+/// Whether the first case of a group is shown. It is the first one in every shard too, however far that one went.
+fn starts_first(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Crash | Verdict::Error)
+}
+
+/// The findings among decided cases.
 pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
-    let most_shrunk = if pass.stopped() == Some(Stopped::Interrupted) { 0 } else { MOST_SHRUNK };
     let mut findings = Vec::new();
-    for (number, group) in groups(scene).iter().enumerate() {
-        let Some(start) = representative(scene, &group.members) else { continue };
-        findings.extend(if number < most_shrunk {
+    let mut shrunk: BTreeMap<Verdict, usize> = BTreeMap::new();
+    for group in groups(scene) {
+        let first = group.members.first().copied().filter(|_| starts_first(group.verdict));
+        let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
+        let number = shrunk.entry(group.verdict).or_default();
+        *number += 1;
+        let group = &group;
+        findings.extend(if *number <= MOST_SHRUNK && is_shrunk(group, pass.stopped()) {
             finding(scene, pass, group, start, None)?
         } else {
             describe(scene, pass, group, FindingKind::Verdict, (&scene.cases[start], &scene.done[start]))?
@@ -119,14 +143,20 @@ fn finding(
     alone: Option<&Meaning>,
 ) -> Result<Option<Finding>, RunError> {
     let (case, first) = (&scene.cases[start], &scene.done[start]);
-    let budget = match group.verdict {
-        Verdict::Timeout => 0,
-        Verdict::Crash => SHRINK_BUDGET_CRASH,
-        _ => SHRINK_BUDGET,
-    };
-    let mut failure = None;
+    let budget = if group.verdict == Verdict::Timeout { 0 } else { SHRINK_BUDGET };
+    let (mut failure, mut ends) = (None, 0);
     let mut same_reason = |case: &Planned<'_>| -> Result<bool, RunError> {
+        if ends >= SHRINK_ENDS || scene.config.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let done = pass.try_case(case, scene.meaning)?;
+        if done.broke() {
+            ends += 1;
+        }
+        if done.verdict == Verdict::Skipped {
+            // Nobody answers, so nobody will: what was found so far is the witness.
+            ends = SHRINK_ENDS;
+        }
         if done.verdict != group.verdict || (is_relation(first) && !is_relation(&done)) {
             return Ok(false);
         }
@@ -160,7 +190,7 @@ fn finding(
     let again = small.as_ref().map(|small| pass.try_case(small, scene.meaning)).transpose()?;
     // A target that changed its mind is shown by the case as it was first seen.
     let (case, shown) = match (&small, &again) {
-        (Some(small), Some(again)) if again.evidence.is_some() => (small, again),
+        (Some(small), Some(again)) if again.verdict == group.verdict => (small, again),
         _ => (case, first),
     };
     let kind = if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict };

@@ -5,6 +5,7 @@ mod findings;
 mod groups;
 mod pass;
 mod planned;
+mod stop;
 mod store;
 mod summary;
 mod trace;
@@ -124,7 +125,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, pass.environment());
-    let summary = summary::summary(config, run, &cases, done, findings, pass.stopped().as_ref());
+    let summary = summary::summary(config, run, &cases, done, findings, pass.stopped());
     if unkept.is_none() {
         pass.lost().iter().for_each(|why| events(lost(why)));
     }

@@ -1,36 +1,18 @@
 //! One pass over the cases: workers with a target each, results in the order of the suite.
 
-use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
 use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 
 use super::planned::{Planned, judge_frozen};
+use super::stop::{Count, Stopped};
 use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
 use crate::record::{RecordingTarget, Sharding};
 use crate::repro::Called;
 use crate::target::OpenTarget;
-
-/// Why a run ended before its last case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// The user ended it.
-    Interrupted,
-    /// Anything else, in words.
-    Because(String),
-}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Interrupted => "interrupted",
-            Self::Because(reason) => reason,
-        })
-    }
-}
 
 /// One decided case. Calls are kept only where something failed.
 #[derive(Clone, Debug)]
@@ -42,6 +24,10 @@ pub(super) struct Done {
     pub(super) margin: f64,
     pub(super) evidence: Option<Evidence>,
     pub(super) calls: Vec<CallRecord>,
+    /// Whether a call cost the target its process.
+    pub(super) ended: bool,
+    /// Why a call was not made, if one was not: the target cannot be asked any more.
+    pub(super) unasked: Option<String>,
 }
 
 /// The open targets of a run.
@@ -53,7 +39,7 @@ pub(super) struct Pass<'a> {
     unkept: Option<StoreError>,
     /// How a script calls the target, if it runs in a process of its own.
     called: Option<Called>,
-    stopped: Mutex<Option<Stopped>>,
+    stopped: Option<Stopped>,
     environment: Vec<String>,
 }
 
@@ -70,7 +56,7 @@ impl<'a> Pass<'a> {
             store => (store.and_then(Result::ok), None),
         };
         let called = workers.first().and_then(|worker| worker.called.clone());
-        Ok(Self { config, workers, store, unkept, called, stopped: Mutex::new(None), environment })
+        Ok(Self { config, workers, store, unkept, called, stopped: None, environment })
     }
 
     /// Why cases were lost, if any was.
@@ -93,42 +79,34 @@ impl<'a> Pass<'a> {
     }
 
     /// Why the run was stopped early, if it was.
-    pub(super) fn stopped(&self) -> Option<Stopped> {
-        self.stopped.lock().map_or(None, |stopped| stopped.clone())
+    pub(super) fn stopped(&self) -> Option<&Stopped> {
+        self.stopped.as_ref()
     }
 
-    /// Judges every case under `meaning`.
+    /// Judges every case under `meaning`. What stops a run is counted in order of the cases, however many workers there
+    /// are and whatever they did beyond: the rest is skipped.
     pub(super) fn judge(
         &mut self,
         cases: &[Planned<'_>],
         meaning: &Meaning,
         progress: &mut dyn FnMut(usize, Verdict),
     ) -> Result<Vec<Done>, RunError> {
-        let (config, store, stopped) = (self.config, self.store.as_ref(), &self.stopped);
+        let (config, store) = (self.config, self.store.as_ref());
         let foreign = config.target.kind.is_foreign();
-        let (next, timeouts, ends) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        let (most_ends, most_timeouts) = (config.target.kind.most_ends(), config.target.kind.most_timeouts());
-        let stop_for = |reason: Stopped| {
-            if let Ok(mut stopped) = stopped.lock() {
-                stopped.get_or_insert(reason);
-            }
-        };
-        let stop = |reason: &str| stop_for(Stopped::Because(reason.to_owned()));
-        let is_stopped = || stopped.lock().is_ok_and(|stopped| stopped.is_some());
+        let next = AtomicUsize::new(0);
+        // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count in order.
+        let halt = AtomicBool::new(self.stopped.is_some());
+        let seen = Mutex::new(Count::new(config));
         let mut results: Vec<Option<Done>> = vec![None; cases.len()];
         let mut failure = None;
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
             for (number, worker) in self.workers.iter_mut().enumerate() {
-                let (send, next, timeouts, ends) = (send.clone(), &next, &timeouts, &ends);
-                let (stop, stop_for, is_stopped) = (&stop, &stop_for, &is_stopped);
+                let (send, next, halt, seen) = (send.clone(), &next, &halt, &seen);
                 scope.spawn(move || {
                     loop {
-                        if config.stop.load(Ordering::Relaxed) {
-                            stop_for(Stopped::Interrupted);
-                        }
                         // Whoever takes a number also decides it, so that all below the last one are decided.
-                        if is_stopped() {
+                        if config.stop.load(Ordering::Relaxed) || halt.load(Ordering::Relaxed) {
                             break;
                         }
                         let at = next.fetch_add(1, Ordering::Relaxed);
@@ -139,22 +117,14 @@ impl<'a> Pass<'a> {
                         let result = one(config, worker, &cases[at], meaning, store);
                         if config.stop.load(Ordering::Relaxed) {
                             // The case that was running may have been cut off: it is not decided.
-                            stop_for(Stopped::Interrupted);
                             break;
                         }
-                        if let Ok(done) = &result {
-                            match done.verdict {
-                                Verdict::Timeout if timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= most_timeouts => {
-                                    stop(&format!("{most_timeouts} calls did not answer in time"));
-                                }
-                                _ if broke(done) && ends.fetch_add(1, Ordering::Relaxed) + 1 >= most_ends => {
-                                    stop(&format!("the target crashed or broke the protocol {most_ends} times"));
-                                }
-                                verdict if verdict.is_finding() && config.fail_fast => {
-                                    stop("the first finding, as asked")
-                                }
-                                _ => {}
-                            }
+                        let stops = match &result {
+                            Ok(done) => seen.lock().unwrap_or_else(PoisonError::into_inner).add(done).is_some(),
+                            Err(_) => true,
+                        };
+                        if stops {
+                            halt.store(true, Ordering::Relaxed);
                         }
                         if send.send((at, result)).is_err() {
                             break;
@@ -172,7 +142,6 @@ impl<'a> Pass<'a> {
                         results[at] = Some(done);
                     }
                     Err(error) => {
-                        stop("an error in a law");
                         failure.get_or_insert(error);
                     }
                 }
@@ -181,13 +150,17 @@ impl<'a> Pass<'a> {
         if let Some(error) = failure {
             return Err(error);
         }
-        if config.fail_fast
-            && let Some(first) =
-                results.iter().position(|done| done.as_ref().is_some_and(|done| done.verdict.is_finding()))
-        {
-            // What other workers decided beyond it depends on their number.
-            results.truncate(first + 1);
-            results.resize(cases.len(), None);
+        if config.stop.load(Ordering::Relaxed) {
+            self.stopped.get_or_insert(Stopped::Interrupted);
+        } else {
+            let mut count = Count::new(config);
+            let decided = results.iter().enumerate().filter_map(|(at, done)| Some((at, done.as_ref()?)));
+            let last = decided.map(|(at, done)| (at, count.add(done))).find_map(|(at, stops)| Some((at, stops?)));
+            if let Some((last, reason)) = last {
+                results.truncate(last + 1);
+                results.resize(cases.len(), None);
+                self.stopped.get_or_insert(reason);
+            }
         }
         results.into_iter().zip(cases).map(|(done, case)| done.map_or_else(|| skipped(config, case), Ok)).collect()
     }
@@ -210,11 +183,6 @@ fn recorded(config: &RunConfig<'_>, open: OpenTarget) -> OpenTarget {
     OpenTarget { target: Box::new(RecordingTarget::new(open.target, recording.clone())), ..open }
 }
 
-/// Whether the case cost the target its process, or may have.
-fn broke(done: &Done) -> bool {
-    done.verdict == Verdict::Crash || done.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol)
-}
-
 fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunError> {
     let case = planned.case(config)?;
     Ok(Done {
@@ -225,6 +193,8 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         margin: 0.0,
         evidence: None,
         calls: Vec::new(),
+        ended: false,
+        unasked: None,
     })
 }
 
@@ -253,8 +223,13 @@ fn one(
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
         Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
+    let ended = target.take_ended();
     if worker.take_unanswered() {
         return skipped(config, planned);
+    }
+    if verdict == Verdict::Skipped {
+        let unasked = evidence.map(|evidence| evidence.got);
+        return Ok(Done { ended, unasked, ..skipped(config, planned)? });
     }
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
@@ -265,5 +240,7 @@ fn one(
         margin,
         evidence,
         calls,
+        ended,
+        unasked: None,
     })
 }

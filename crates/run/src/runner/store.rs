@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use qkvet_gen::{from_json, to_json};
 use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict};
@@ -118,15 +118,13 @@ impl Store {
 
     /// Why cases were lost, if any was.
     pub(super) fn lost(&self) -> Option<String> {
-        self.lost.lock().ok().and_then(|lost| lost.as_ref().map(StoreError::to_string))
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(StoreError::to_string)
     }
 
     /// Whether it was written; the first failure is remembered. No verdict depends on it.
     fn noted(&self, result: Result<(), StoreError>) -> bool {
         let Err(error) = result else { return true };
-        if let Ok(mut lost) = self.lost.lock() {
-            lost.get_or_insert(error);
-        }
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         false
     }
 

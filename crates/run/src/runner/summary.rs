@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
 
 use super::RunConfig;
-use super::pass::{Done, Stopped};
+use super::pass::Done;
 use super::planned::Planned;
+use super::stop::Stopped;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sinks", "packed sequences", "log-sum-exp"];

@@ -1,0 +1,132 @@
+//! Why a run ends before its last case.
+
+use std::fmt;
+
+use qkvet_spec::Verdict;
+
+use super::RunConfig;
+use super::pass::Done;
+
+/// Why a run ended before its last case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The user ended it.
+    Interrupted,
+    /// The user wanted no more than one finding.
+    FirstFinding,
+    /// The target broke too often, in words.
+    Broke(String),
+    /// The target cannot be asked any more, in words.
+    Gone(String),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interrupted => "interrupted",
+            Self::FirstFinding => "the first finding, as asked",
+            Self::Broke(reason) | Self::Gone(reason) => reason,
+        })
+    }
+}
+
+/// What stops a run, counted case by case: cases without an answer in time, and cases that cost the target its process.
+#[derive(Clone, Debug)]
+pub(super) struct Count {
+    timeouts: usize,
+    most_timeouts: usize,
+    ends: usize,
+    most_ends: usize,
+    fail_fast: bool,
+}
+
+impl Count {
+    pub(super) fn new(config: &RunConfig<'_>) -> Self {
+        let kind = &config.target.kind;
+        Self {
+            timeouts: 0,
+            most_timeouts: kind.most_timeouts(),
+            ends: 0,
+            most_ends: kind.most_ends(),
+            fail_fast: config.fail_fast,
+        }
+    }
+
+    /// Counts one more case; why it is the last one, if it is.
+    pub(super) fn add(&mut self, done: &Done) -> Option<Stopped> {
+        if let Some(reason) = &done.unasked {
+            return Some(Stopped::Gone(format!("the target cannot be asked any more: {reason}")));
+        }
+        if done.verdict == Verdict::Timeout {
+            self.timeouts += 1;
+        } else if done.broke() {
+            self.ends += 1;
+        }
+        if self.timeouts >= self.most_timeouts {
+            return Some(Stopped::Broke(format!("{} calls did not answer in time", self.timeouts)));
+        }
+        if self.ends >= self.most_ends {
+            let n = self.ends;
+            let what = "the target crashed, broke the protocol or reported a fatal error";
+            return Some(Stopped::Broke(format!("{what} {n} times")));
+        }
+        (self.fail_fast && done.verdict.is_finding()).then_some(Stopped::FirstFinding)
+    }
+}
+
+impl Done {
+    /// Whether the case cost the target its process, or may have.
+    pub(super) fn broke(&self) -> bool {
+        self.ended
+            || matches!(self.verdict, Verdict::Crash | Verdict::Timeout)
+            || self.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qkvet_spec::Dtype;
+
+    fn done(verdict: Verdict, ended: bool) -> Done {
+        Done {
+            id: String::new(),
+            dtype: Dtype::Float32,
+            call: String::new(),
+            verdict,
+            margin: 0.0,
+            evidence: None,
+            calls: Vec::new(),
+            ended,
+            unasked: None,
+        }
+    }
+
+    fn check(cases: &[(Verdict, bool)], fail_fast: bool, expected: Option<&str>) {
+        let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast };
+        let all: Vec<_> = cases.iter().map(|(verdict, ended)| count.add(&done(*verdict, *ended))).collect();
+        let (last, before) = all.split_last().expect("a case");
+        assert!(before.iter().all(Option::is_none), "{all:?}");
+        assert_eq!(last.as_ref().map(Stopped::to_string).as_deref(), expected);
+    }
+
+    #[test]
+    fn the_last_case_is_the_one_that_is_too_many() {
+        use Verdict::{Crash, Error, Fail, Pass, Timeout};
+        let fatal = "the target crashed, broke the protocol or reported a fatal error 3 times";
+        check(&[(Crash, true), (Pass, false), (Error, true), (Error, true)], false, Some(fatal));
+        check(&[(Error, false), (Error, false), (Error, false), (Fail, false)], false, None);
+        check(&[(Pass, true), (Pass, true), (Pass, true)], false, Some(fatal));
+        check(&[(Timeout, true), (Crash, true), (Timeout, true)], false, Some("2 calls did not answer in time"));
+        check(&[(Pass, false), (Fail, false)], true, Some("the first finding, as asked"));
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_asked_ends_the_run() {
+        let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast: false };
+        assert_eq!(count.add(&done(Verdict::Skipped, false)), None);
+        let gone = Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
+        let expected = "the target cannot be asked any more: not restarted";
+        assert_eq!(count.add(&gone), Some(Stopped::Gone(expected.to_owned())));
+    }
+}
