@@ -24,6 +24,8 @@ pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> 
     let Outcome { verdict, margin, evidence, .. } = outcome(&config.meaning, contract, call, output);
     let name = &contract.contract;
     let seen = evidence.map_or_else(String::new, |Evidence { place, expected, got, .. }| {
+        // In a report the two stand one below the other, in columns.
+        let expected = expected.split_whitespace().collect::<Vec<_>>().join(" ");
         format!("{place}: expected {expected}, got {got}")
     });
     match verdict {

@@ -88,8 +88,7 @@ impl Target for ProcessTarget {
             Err(response) => return response,
         };
         let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: None };
-        let Exchange { response, nanoseconds, over, .. } =
-            conversation.ask(&self.launch, &question, &mut |_, _| ());
+        let Exchange { response, nanoseconds, over, .. } = conversation.ask(&self.launch, &question, &mut |_, _| ());
         self.nanoseconds += nanoseconds.unwrap_or(0);
         match over {
             Some(end) => self.last_end = end,
