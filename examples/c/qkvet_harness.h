@@ -102,9 +102,6 @@ typedef struct {
     const char *options; /* "scale causal mask bias" */
     const char *outputs; /* "output weights" */
     int (*attention)(const qkvet_call *call, qkvet_output *out);
-    /* For tests of qkvet itself, which has to survive programs that do without: */
-    int keeps_stdout; /* leave standard output to the protocol and to everyone else */
-    int sends_blindly; /* send data of n_bytes whatever shape is claimed */
 } qkvet_program;
 
 /* Speaks with qkvet until it is done. Returns what main should return. */
@@ -471,16 +468,23 @@ static inline const qkvet_json *qkvet_member(const qkvet_reader *reader, const q
 }
 
 /* A whole number from 0 that fits; 0 if it is not one. */
-static inline int qkvet_size(const qkvet_json *json, size_t *n) {
+static inline int qkvet_whole(const qkvet_json *json, uint64_t *n) {
     size_t at;
     *n = 0;
     if (json == NULL || json->kind != QKVET_JSON_NUMBER) return 0;
     for (at = 0; at < json->length; at++) {
-        size_t digit = (size_t)(json->text[at] - '0');
-        if (json->text[at] < '0' || json->text[at] > '9' || *n > (SIZE_MAX - digit) / 10) return 0;
+        uint64_t digit = (uint64_t)(json->text[at] - '0');
+        if (json->text[at] < '0' || json->text[at] > '9' || *n > (UINT64_MAX - digit) / 10) return 0;
         *n = *n * 10 + digit;
     }
     return 1;
+}
+
+static inline int qkvet_size(const qkvet_json *json, size_t *n) {
+    uint64_t whole;
+    int is_whole = qkvet_whole(json, &whole);
+    *n = (size_t)whole;
+    return is_whole && *n == whole;
 }
 
 /* ---- Base64 and files ---- */
@@ -884,8 +888,7 @@ static inline int qkvet_run_program(
         if (copies[at] != NULL && memcmp(copies[at], inputs[at]->data, inputs[at]->n_bytes) != 0) *unchanged = 0;
         free(copies[at]);
     }
-    if (status == QKVET_OK && !program->sends_blindly &&
-        (!qkvet_is_tensor(&out->output) || !qkvet_is_tensor(&out->weights))) {
+    if (status == QKVET_OK && (!qkvet_is_tensor(&out->output) || !qkvet_is_tensor(&out->weights))) {
         return qkvet_because(out, QKVET_MALFORMED, "results: expected as many bytes as format and shape say");
     }
     return status;
@@ -895,20 +898,19 @@ static inline void qkvet_answer_run(qkvet_session *session, const qkvet_json *ru
     static const char *const words[] = {"ok", "unsupported", "refused", "error", "malformed"};
     qkvet_call call;
     qkvet_output out;
-    size_t seq;
-    uint64_t nanoseconds = 0;
+    uint64_t seq, nanoseconds = 0;
     int status, unchanged = 1;
     FILE *to = session->answers;
     memset(&call, 0, sizeof call);
     memset(&out, 0, sizeof out);
-    if (qkvet_size(qkvet_member(&session->reader, run, "seq"), &seq)) {
+    if (qkvet_whole(qkvet_member(&session->reader, run, "seq"), &seq)) {
         status = qkvet_prepare(session, run, &call, &out);
     } else {
         status = qkvet_because(&out, QKVET_ERROR, "seq: expected a whole number");
     }
     if (status == QKVET_OK) status = qkvet_run_program(session->program, &call, &out, &unchanged, &nanoseconds);
     if (status < QKVET_OK || status > QKVET_MALFORMED) status = QKVET_ERROR;
-    (void)fprintf(to, "{\"seq\":%zu,\"status\":\"%s\"", seq, words[status]);
+    (void)fprintf(to, "{\"seq\":%llu,\"status\":\"%s\"", (unsigned long long)seq, words[status]);
     if (status == QKVET_OK) {
         (void)fprintf(to, ",\"inputs_unchanged\":%s,\"nanoseconds\":%llu,\"tensors\":{", unchanged ? "true" : "false",
                       (unsigned long long)nanoseconds);
@@ -967,7 +969,7 @@ static inline int qkvet_main(const qkvet_program *program) {
     memset(&session, 0, sizeof session);
     session.program = program;
     session.requests = qkvet_move_away(STDIN_FILENO, nothing, "r");
-    session.answers = program->keeps_stdout ? stdout : qkvet_move_away(STDOUT_FILENO, STDERR_FILENO, "w");
+    session.answers = qkvet_move_away(STDOUT_FILENO, STDERR_FILENO, "w");
     if (nothing >= 0) (void)close(nothing);
     if (session.requests == NULL || session.answers == NULL || program->attention == NULL) {
         (void)fputs("qkvet_harness.h: expected standard streams and a function\n", stderr);
@@ -983,7 +985,7 @@ static inline int qkvet_main(const qkvet_program *program) {
     free(session.scratch);
     free(session.reader.values);
     (void)fclose(session.requests);
-    if (session.answers != stdout) (void)fclose(session.answers);
+    (void)fclose(session.answers);
     return 0;
 }
 

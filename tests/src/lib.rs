@@ -1,7 +1,8 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -88,5 +89,37 @@ pub fn run(folder: &Path, args: &[&str]) -> Finished {
         code: status.code(),
         stdout: String::from_utf8_lossy(&stdout).into_owned(),
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    }
+}
+
+/// Waits until `is_so`, as a test does before it interrupts a run.
+///
+/// # Panics
+/// After half a minute, or when `child` ended without; `what` says what was waited for.
+#[expect(clippy::disallowed_methods, reason = "a deadline needs the clock")]
+pub fn wait_until(what: &str, child: &mut Child, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        let ended = child.try_wait().unwrap_or_else(|error| panic!("{what}: {error}"));
+        // It may have come just before the end.
+        assert!(ended.is_none() || is_so(), "{what}: the process ended before, with {ended:?}");
+        if start.elapsed() > Duration::from_secs(30) {
+            let _ = child.kill();
+            panic!("{what}: not within 30 s");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    #[should_panic(expected = "a file: the process ended before")]
+    fn waiting_ends_with_the_process() {
+        let mut child = Command::new("true").spawn().expect("a process");
+        wait_until("a file", &mut child, || false);
     }
 }

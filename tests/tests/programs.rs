@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, python, root, run};
+use qkvet_tests::{Finished, python, root, run, wait_until};
 use tempfile::TempDir;
 
 fn program(mode: &str) -> String {
@@ -102,17 +102,33 @@ fn doctor(mode: &str, code: i32, parts: &[&str]) {
 }
 
 #[test]
+fn the_doctor_shows_every_message() {
+    let folder = TempDir::new().expect("a folder");
+    let shown = |mode: &str| run(folder.path(), &["doctor", &program(mode)]).stdout;
+    // A greeting for each process, eleven calls, and a word of farewell where somebody hears it.
+    for (mode, greetings, sent, received) in [("good", 1, 13, 12), ("segfault", 2, 14, 12), ("two-answers", 2, 14, 14)]
+    {
+        let text = shown(mode);
+        assert_eq!(text.matches("→ {\"op\":\"hello\"").count(), greetings, "{text}");
+        assert_eq!(text.matches("→ {").count(), sent, "{text}");
+        assert_eq!(text.matches("← {").count(), received, "{text}");
+    }
+}
+
+#[test]
 fn the_doctor_says_what_is_wrong() {
     doctor(
         "good",
         0,
         &["→ {\"op\":\"hello\"", "AACA…(48 bytes)", "ok      right: 8 numbers", "6-key.bin", "the same bits"],
     );
-    doctor("wrong", 1, &["WRONG   wrong: expected output[0, 0, 0, 0] = ", "an answer is wrong"]);
+    doctor("wrong", 1, &["WRONG   wrong: attention(Q, K, V) at [b=0, h=", "an answer is wrong"]);
     doctor("upper-left", 1, &["right under --convention causal=upper-left"]);
     doctor("int64", 3, &["^ tensors.output.dtype\n  BROKEN  tensors.output.dtype: expected one of", "got `int64`"]);
     doctor("ignores", 3, &["BROKEN  expected status unsupported, got ok"]);
     doctor("segfault", 1, &["the process was killed by signal 11", "the same bits"]);
+    doctor("two-answers 11", 3, &["BROKEN  expected one answer to request 11, got "]);
+    doctor("late-second-answer 11", 3, &["BROKEN  expected nothing after the last answer, got "]);
     doctor("stays", 3, &["did not end within 2 s"]);
     doctor("wire-2", 3, &["^ wire\n  BROKEN  wire: expected 1, got 2"]);
     doctor("declines", 3, &["no such device: cuda:7", "hint    set CUDA_VISIBLE_DEVICES"]);
@@ -133,10 +149,8 @@ fn an_interrupt_ends_a_hanging_program_and_leaves_the_report() {
     let mut command = qkvet_tests::qkvet(folder.path());
     command.args(["check", &program("hang 20"), "--suite", "smoke", "--dtype", "float32", "-q"]);
     command.env("QKVET_TEST_HANGS", folder.path().join("hangs"));
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
-    while !started(folder.path()) {
-        std::thread::yield_now();
-    }
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    wait_until("a call that hangs", &mut child, || started(folder.path()));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     let output = child.wait_with_output().expect("an end");
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, python, root, run};
+use qkvet_tests::{Finished, python, root, run, wait_until};
 use tempfile::TempDir;
 
 /// A folder with one Python file `target.py`.
@@ -161,11 +161,9 @@ fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
         "--law",
         "self-attention-permutation-equivariance",
     ]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
     // The file is there as soon as the first case is about to be called.
-    while !folder.path().join(".qkvet/running-0.json").exists() {
-        std::thread::yield_now();
-    }
+    wait_until("a case on disk", &mut child, || folder.path().join(".qkvet/running-0.json").exists());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     let output = child.wait_with_output().expect("an end");
     let stdout = String::from_utf8_lossy(&output.stdout);

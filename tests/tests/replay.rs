@@ -305,6 +305,7 @@ fn what_breaks_is_shown_by_its_script_too() {
         return;
     }
     let faults = [
+        ("m['seq'] = 99 if n_k > 1 else m['seq']", "ERROR", "an answer to request 99 instead of 1"),
         ("if n_k > 1: os._exit(7)", "CRASH", "the process ended with exit code 7"),
         ("if n_k > 1: os.abort()", "CRASH", "the process ended with"),
         ("if n_k > 1: time.sleep(100)", "TIMEOUT", "Timeout"),
@@ -496,6 +497,7 @@ fn a_program_is_asked_by_its_script_over_the_wire() {
     for (fault, verdict, part) in [
         ("o = [z + 0.5 if mask else z for z in o]", "FAIL", "got       "),
         ("o = o if d_v == 1 else o[1:]", "ERROR", "elements for shape"),
+        ("m['seq'] = 99 if n_k > 1 else m['seq']", "ERROR", "an answer to request 99 instead of 1"),
         ("if n_k > 1: os._exit(7)", "CRASH", "the program ended with exit code 7"),
         ("if n_k > 1: time.sleep(100)", "TIMEOUT", "the program ended"),
     ] {

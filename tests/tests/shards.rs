@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, python, run};
+use qkvet_tests::{Finished, python, run, wait_until};
 use tempfile::TempDir;
 
 const SHARDS: [&str; 3] = ["1/3", "2/3", "3/3"];
@@ -194,10 +194,8 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     std::fs::remove_file(&running).expect("the file");
     let mut command = qkvet_tests::qkvet(folder.path());
     command.args(["check", "target.py:attention", "-q", "--shard", "2/3"]).args(args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
-    while !running.exists() {
-        std::thread::yield_now();
-    }
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    wait_until("a case on disk", &mut child, || running.exists());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     assert_eq!(child.wait_with_output().expect("an end").status.code(), Some(130));
     std::fs::remove_file(folder.path().join("hang")).expect("the file");

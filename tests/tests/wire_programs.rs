@@ -11,25 +11,38 @@ use qkvet_tests::{Finished, python, root, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// `examples/c/attention.c`, compiled once; `cc` is what Rust links with.
+const EXAMPLE: &str = "examples/c/attention.c";
+const FAULTY: &str = "tests/fixtures/c/faulty_attention.c";
+
+/// The example in C, compiled once; `cc` is what Rust links with.
 fn c_program() -> &'static Path {
     static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, program) = BUILT.get_or_init(|| {
+    built(&BUILT, EXAMPLE)
+}
+
+/// The same with faults to choose from.
+fn faulty_c_program() -> &'static Path {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    built(&BUILT, FAULTY)
+}
+
+fn built(once: &'static OnceLock<(TempDir, PathBuf)>, source: &str) -> &'static Path {
+    let (_, program) = once.get_or_init(|| {
         let folder = TempDir::new().expect("a folder");
         let program = folder.path().join("attention");
-        compile("cc", &["-std=c99"], &program);
+        compile("cc", &["-std=c99"], source, &program);
         (folder, program)
     });
     program
 }
 
 /// No warning, whichever language the compiler takes it for.
-fn compile(compiler: &str, flags: &[&str], program: &Path) {
+fn compile(compiler: &str, flags: &[&str], source: &str, program: &Path) {
     let output = Command::new(compiler)
         .args(flags)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O2", "-o"])
         .arg(program)
-        .arg(root().join("examples/c/attention.c"))
+        .arg(root().join(source))
         .arg("-lm")
         .output()
         .unwrap_or_else(|error| panic!("{compiler}: {error}; Rust needs a C compiler too, to link"));
@@ -47,27 +60,54 @@ fn check(command: &str, args: &[&str]) -> Finished {
     run(folder.path(), &[&["check", &format!("exec:{command}"), "-q"], args].concat())
 }
 
-fn c(fault: &str, args: &[&str]) -> Finished {
-    check(&format!("{} {fault}", c_program().display()), args)
+fn c(args: &[&str]) -> Finished {
+    check(&c_program().display().to_string(), args)
+}
+
+fn faulty_c(fault: &str, args: &[&str]) -> Finished {
+    check(&format!("{} {fault}", faulty_c_program().display()), args)
+}
+
+#[test]
+fn the_c_example_is_short() {
+    let source = std::fs::read_to_string(root().join(EXAMPLE)).expect("the example");
+    assert!(source.lines().count() <= 80);
+}
+
+#[test]
+fn a_seq_of_64_bits_comes_back_from_c() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut child = Command::new(c_program())
+        .env("QKVET_WIRE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let mut requests = child.stdin.take().expect("a pipe");
+    requests.write_all(b"{\"op\":\"run\",\"seq\":18446744073709551615}\n{\"op\":\"stop\"}\n").expect("a request");
+    let output = child.wait_with_output().expect("an end");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("one answer");
+    assert_eq!(answer["seq"], u64::MAX, "{answer}");
 }
 
 #[test]
 fn the_c_example_is_right() {
-    c("", &["--suite", "smoke"]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
-    c("", &["--suite", "core", "--dtype", "float32"]).expect(0, &["no finding in"]);
+    c(&["--suite", "smoke"]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
+    c(&["--suite", "core", "--dtype", "float32"]).expect(0, &["no finding in"]);
 }
 
 #[test]
 fn what_breaks_in_c_is_named_and_the_run_goes_on() {
     let causal = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
-    let finished = c("segfault", &causal);
+    let finished = faulty_c("segfault", &causal);
     finished.expect(1, &["CRASH", "SIGSEGV", "PASS"]);
-    let finished = c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "0.5"]);
+    let finished = faulty_c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "0.5"]);
     finished.expect(1, &["TIMEOUT", "no answer within 0.5 s", "PASS"]);
     assert!(!finished.stdout.contains("stopped early"), "every case is decided\n{}", finished.stdout);
-    let finished = c("short", &causal);
+    let finished = faulty_c("short", &causal);
     finished.expect(3, &["ERROR", "output", "bytes", "PASS"]);
-    let report = c("short", &[&causal[..], &["--format", "json"]].concat()).json();
+    let report = faulty_c("short", &[&causal[..], &["--format", "json"]].concat()).json();
     assert!(report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(), "{report:#}");
 }
 
@@ -94,17 +134,21 @@ fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
 #[test]
 fn what_a_function_prints_is_no_answer() {
     // The harness moves standard output away, so that nobody notices; without that, qkvet does, and says so.
-    let quiet = c("printf", &["--suite", "smoke", "--dtype", "float32"]);
+    let quiet = faulty_c("printf", &["--suite", "smoke", "--dtype", "float32"]);
     quiet.expect(0, &["no finding in"]);
     assert!(!format!("{}{}", quiet.stdout, quiet.stderr).contains("n_k = "), "{}", quiet.stdout);
-    c("noise", &["--suite", "smoke", "--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
+    faulty_c("noise", &["--suite", "smoke", "--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
 }
 
 #[test]
 fn the_header_is_cpp_too() {
+    if Command::new("c++").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no c++ in PATH");
+        return;
+    }
     let folder = TempDir::new().expect("a folder");
-    if Command::new("c++").arg("--version").output().is_ok() {
-        compile("c++", &["-x", "c++", "-std=c++11"], &folder.path().join("attention"));
+    for source in [EXAMPLE, FAULTY] {
+        compile("c++", &["-x", "c++", "-std=c++11"], source, &folder.path().join("attention"));
     }
 }
 

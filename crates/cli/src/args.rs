@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
@@ -95,10 +96,10 @@ pub(crate) struct ProcessArgs {
     #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
     /// Longest time for one call, in seconds
-    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = Limits::TIMEOUT.as_secs_f64(), value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) timeout: f64,
     /// Longest time for loading the target, in seconds
-    #[arg(long, default_value_t = 180.0, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = Limits::START_TIMEOUT.as_secs_f64(), value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) start_timeout: f64,
     /// Configuration file; default: qkvet.yaml beside the target or above
     #[arg(long, value_name = "FILE")]

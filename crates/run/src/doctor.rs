@@ -3,16 +3,16 @@
 mod calls;
 mod judge;
 
-use qkvet_spec::wire::{Payload, Request};
+use qkvet_spec::wire::Request;
 use qkvet_spec::{Call, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning, Output, Response, Trouble};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::process::{Conversation, Launch, Received, StartError, describe, receive};
+use crate::process::{Conversation, Exchange, Launch, Question, StartError, describe};
 use crate::python::{PythonInfo, PythonTarget};
 use crate::target::TargetKind;
-use crate::wire::{Asked, Reply, WireError, line, read_reply, run_request};
+use crate::wire::{WireError, line, quoted};
 
 /// By what the answers are judged.
 #[derive(Clone, Debug)]
@@ -159,9 +159,6 @@ impl Doctor<'_, '_> {
     fn judge(&mut self, call: &Call, output: &Output) {
         let (diagnosis, text, hint) = judge::judge(self.config, call, output);
         self.show(diagnosis, text, hint);
-        if !output.inputs_unchanged {
-            self.show(Diagnosis::Wrong, "the call changed its inputs, it says".to_owned(), None);
-        }
     }
 
     /// A param that no version knows: to be declined.
@@ -215,7 +212,13 @@ impl Doctor<'_, '_> {
         (self.tell)(message(true, &stop));
         #[expect(clippy::disallowed_methods, reason = "I/O: how long it took is what is shown")]
         let start = Instant::now();
-        match live.child.farewell(stop) {
+        let ended = live.child.farewell(stop);
+        if let Some(unasked) = live.child.surplus() {
+            let error = WireError::new("", "nothing after the last answer", quoted(unasked));
+            (self.tell)(message(false, unasked));
+            self.broken(&error.hint("one answer to each request, none to stop"));
+        }
+        match ended {
             Ok(how) => {
                 let took = start.elapsed().as_millis();
                 let hint = (how != "exited with code 0").then(|| "exit with code 0 after stop".to_owned());
@@ -246,62 +249,35 @@ impl Doctor<'_, '_> {
 
     /// Puts a call, changed by `tweak`, to a live process; `None` if there was no answer of the protocol.
     fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Response> {
-        let mut live = match self.live.take() {
-            Some(live) => live,
-            None => match Conversation::start(&self.launch, &mut |_, _| ()) {
-                Ok(live) => live,
-                Err(error) => {
-                    self.worst = Diagnosis::Broken;
-                    tell_start_error(&error, self.tell);
-                    return None;
-                }
-            },
+        let tell = &mut *self.tell;
+        let mut trace = |sent: bool, line: &[u8]| tell(message(sent, line));
+        let started = self.live.take().map_or_else(|| Conversation::start(&self.launch, &mut trace), Ok);
+        let mut live = match started {
+            Ok(live) => live,
+            Err(error) => {
+                self.worst = Diagnosis::Broken;
+                tell_start_error(&error, self.tell);
+                return None;
+            }
         };
         self.seq += 1;
-        let payload = if live.files { Payload::File } else { Payload::Inline };
-        let request = Request::Run(run_request(self.seq, Some("doctor"), call, &live.scratch, payload));
-        let bytes = match tweak {
-            Some(tweak) => {
-                let mut request = serde_json::to_value(request).ok()?;
-                tweak(&mut request);
-                line(&request).ok()?
-            }
-            None => line(&request).ok()?,
-        };
-        (self.tell)(message(true, &bytes));
-        let asked = Asked::by(self.seq, call);
-        if let Err(early) = live.child.send(bytes, asked.line_limit()) {
-            (self.tell)(message(false, &early));
-            return self.broken(&WireError::new("", "no answer before the request", "this line"));
+        let question = Question { seq: self.seq, case: Some("doctor"), call, tweak };
+        let Exchange { response, over, fault, .. } = live.ask(&self.launch, &question, &mut trace);
+        self.live = over.is_none().then_some(live);
+        if let Some(error) = fault {
+            self.broken(&error);
+            return None;
         }
-        let bytes = match receive(&mut live.child, &self.launch, "the request") {
-            Received::Message(bytes) => bytes,
-            Received::TooLong => {
-                let expected = format!("an answer of up to {} bytes", asked.line_limit());
-                return self.broken(&WireError::new("", expected, "more"));
-            }
-            Received::Ended(trouble) => return self.gone("the process ", trouble),
-            Received::Late(trouble) => return self.gone("", trouble),
-        };
-        (self.tell)(message(false, &bytes));
-        let reply = read_reply(&bytes, &asked, &live.scratch);
-        live.scratch.forget_requests();
-        match reply {
-            Ok(Reply { response, fatal, .. }) => {
-                self.live = (!fatal).then_some(live);
-                Some(response)
-            }
-            Err(error) => {
-                self.live = error.in_step.then_some(live);
-                self.broken(&error)
-            }
+        match response {
+            Response::Crash(trouble) => self.gone("the process ", trouble),
+            Response::Timeout(trouble) => self.gone("", trouble),
+            other => Some(other),
         }
     }
 
-    fn broken(&mut self, error: &WireError) -> Option<Response> {
+    fn broken(&mut self, error: &WireError) {
         self.worst = Diagnosis::Broken;
         (self.tell)(bad_field(error));
-        None
     }
 
     fn gone(&mut self, who: &str, Trouble { what, stderr }: Trouble) -> Option<Response> {

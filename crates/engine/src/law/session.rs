@@ -20,13 +20,15 @@ pub struct Outcome {
     pub calls: Vec<CallRecord>,
 }
 
-/// Judges the output of one call against numbers that are given, without a law.
+/// Judges the output of one call, and its weights if the call returns them, against the numbers that `expect` gives for
+/// each, without a law.
 ///
 /// The verdict is that of one `attention(...)` of a law: form, then value. A right value does not excuse a call that writes into
 /// its inputs. A failing call is made again at once: results that differ make the verdict [`Verdict::Nondet`].
-pub fn judge_call(label: &str, call: &Call, expected: &Expected, target: &mut dyn Target) -> Outcome {
+pub fn judge_call(label: &str, call: &Call, expect: impl Fn(Want) -> Expected, target: &mut dyn Target) -> Outcome {
     let mut session = Session::new(target);
-    let answered = session.call(label.to_owned(), call.clone(), Want::Output, |_, _| expected.clone());
+    let want = if call.return_weights { Want::Weights } else { Want::Output };
+    let answered = session.call(label.to_owned(), call.clone(), want, |_, want| expect(want));
     let decision = answered.map(|_| match session.values.verdict {
         Verdict::Fail => Decision::pass(),
         _ => session.inputs_unchanged(),
@@ -228,8 +230,12 @@ mod tests {
     }
 
     fn check(responses: &[Response], verdict: Verdict, place: &str, calls: usize) {
-        let expected = interpret(&Meaning::standard(), &call(), &contract(), Want::Output);
-        let outcome = judge_call("attention(Q, K, V)", &call(), &expected, &mut Scripted(responses.to_vec()));
+        judged(&call(), responses, verdict, place, calls);
+    }
+
+    fn judged(call: &Call, responses: &[Response], verdict: Verdict, place: &str, calls: usize) {
+        let expect = |want| interpret(&Meaning::standard(), call, &contract(), want);
+        let outcome = judge_call("attention(Q, K, V)", call, expect, &mut Scripted(responses.to_vec()));
         assert_eq!(outcome.verdict, verdict, "{responses:?}");
         assert_eq!(outcome.calls.len(), calls);
         let got = outcome.evidence.map(|evidence| evidence.place).unwrap_or_default();
@@ -254,6 +260,20 @@ mod tests {
         let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);
         let response = Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }));
         check(&[response], Verdict::Fail, "shape of the output", 1);
+    }
+
+    #[test]
+    fn weights_that_are_asked_for_are_judged_beside_the_output() {
+        let call = Call { return_weights: true, ..call() };
+        let check = |output: f64, weights: Option<[f64; 2]>, verdict, place| {
+            let (output, weights) = (tensor([1, 1, 1, 1], &[output]), weights.map(|w| tensor([1, 1, 1, 2], &w)));
+            let response = Response::Output(Box::new(Output { output, weights, inputs_unchanged: true }));
+            judged(&call, &[response], verdict, place, 1);
+        };
+        check(2.0, Some([0.5, 0.5]), Verdict::Pass, "");
+        check(2.0, Some([0.25, 0.75]), Verdict::Fail, "attention(Q, K, V) at [b=0");
+        check(2.5, Some([0.5, 0.5]), Verdict::Fail, "attention(Q, K, V) (its output) at [b=0");
+        check(2.0, None, Verdict::Fail, "number of results");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A child process in a group of its own behind pipes: nothing it does, or leaves undone, makes this process wait beyond a
-//! deadline, and nothing that it started outlives it. What a line means is the wire's business.
+//! deadline, and nothing of its group outlives it. What a line means is the wire's business.
 #![expect(clippy::disallowed_methods, reason = "I/O, no arithmetic: deadlines need the clock")]
 
 use std::io;
@@ -201,16 +201,13 @@ impl Drop for Child {
 /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
 fn describe(status: ExitStatus) -> String {
     if let Some(signal) = status.signal() {
-        let name = match signal {
-            4 => " (SIGILL)",
-            6 => " (SIGABRT)",
-            8 => " (SIGFPE)",
-            9 => " (SIGKILL, perhaps for lack of memory)",
-            11 => " (SIGSEGV)",
-            15 => " (SIGTERM)",
-            7 if cfg!(target_os = "linux") => " (SIGBUS)",
-            10 if cfg!(target_os = "macos") => " (SIGBUS)",
-            _ => "",
+        // `signal: 11 (SIGSEGV) (core dumped)`: whether there is a dump is a setting of the machine.
+        let shown = status.to_string();
+        let name = shown.split(['(', ')']).find(|word| word.starts_with("SIG"));
+        let name = match name {
+            Some("SIGKILL") => " (SIGKILL, perhaps for lack of memory)".to_owned(),
+            Some(name) => format!(" ({name})"),
+            None => String::new(),
         };
         return format!("was killed by signal {signal}{name}");
     }
@@ -238,6 +235,16 @@ fn summary(tail: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_are_named() {
+        let check = |wait_status, expected: &str| assert_eq!(describe(ExitStatus::from_raw(wait_status)), expected);
+        check(0, "exited with code 0");
+        check(3 << 8, "exited with code 3");
+        check(11, "was killed by signal 11 (SIGSEGV)");
+        check(11 | 0x80, "was killed by signal 11 (SIGSEGV)");
+        check(9, "was killed by signal 9 (SIGKILL, perhaps for lack of memory)");
+    }
 
     #[test]
     fn summaries() {

@@ -2,6 +2,7 @@
 
 use qkvet_spec::wire::{HelloAnswer, Payload, Request};
 use qkvet_spec::{Call, Response, Trouble};
+use serde_json::Value;
 
 use super::child::{Child, Received};
 use super::error::{Heard, LoadKind, StartError};
@@ -18,6 +19,31 @@ pub(crate) struct Exchange {
     pub(crate) nanoseconds: Option<u64>,
     /// Why the child can be asked nothing more: `was ended for ...`.
     pub(crate) over: Option<String>,
+    /// What broke the protocol, field by field, beside the response that says so in words.
+    pub(crate) fault: Option<WireError>,
+}
+
+/// Shown every message: whether it was sent, and its bytes.
+pub(crate) type Trace<'a> = dyn FnMut(bool, &[u8]) + 'a;
+
+/// One request.
+pub(crate) struct Question<'a> {
+    pub(crate) seq: u64,
+    /// The case's id, for logs.
+    pub(crate) case: Option<&'a str>,
+    pub(crate) call: &'a Call,
+    /// Changes the message before it is sent.
+    pub(crate) tweak: Option<&'a dyn Fn(&mut Value)>,
+}
+
+impl Question<'_> {
+    fn line(&self, payload: Payload, scratch: &Scratch) -> Result<Vec<u8>, String> {
+        let request = Request::Run(run_request(self.seq, self.case, self.call, scratch, payload));
+        let Some(tweak) = self.tweak else { return line(&request).map_err(|error| error.to_string()) };
+        let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
+        tweak(&mut request);
+        line(&request).map_err(|error| error.to_string())
+    }
 }
 
 /// A child that answered hello.
@@ -32,7 +58,7 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Starts the program and greets it; `trace` is shown what is sent (`true`) and what comes back.
-    pub(crate) fn start(launch: &Launch, trace: &mut dyn FnMut(bool, &[u8])) -> Result<Self, StartError> {
+    pub(crate) fn start(launch: &Launch, trace: &mut Trace<'_>) -> Result<Self, StartError> {
         let target = launch.name.clone();
         let scratch = Scratch::make()?;
         let mut child = Child::spawn(launch.command(), HELLO_LIMIT).map_err(|source| StartError::Spawn {
@@ -73,7 +99,7 @@ impl Conversation {
         if !greeting.ok {
             let kind = greeting.python.and_then(|python| python.get("kind").cloned());
             let kind = kind.and_then(|kind| serde_json::from_value::<LoadKind>(kind).ok());
-            let message = greeting.message.unwrap_or_else(|| "declined to start without a reason".to_owned());
+            let message = greeting.message.unwrap_or_default();
             return Err(StartError::Load { target, kind, message, hint: greeting.hint });
         }
         let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
@@ -81,34 +107,35 @@ impl Conversation {
         Ok(Self { child, scratch, greeting, files })
     }
 
-    /// Puts one call to the child.
-    pub(crate) fn ask(&mut self, launch: &Launch, seq: u64, case: Option<&str>, call: &Call) -> Exchange {
+    /// Puts one call to the child; `trace` is shown what is sent and what comes back.
+    pub(crate) fn ask(&mut self, launch: &Launch, question: &Question<'_>, trace: &mut Trace<'_>) -> Exchange {
         let payload = if self.files { Payload::File } else { Payload::Inline };
-        let request = match line(&Request::Run(run_request(seq, case, call, &self.scratch, payload))) {
+        let request = match question.line(payload, &self.scratch) {
             Ok(request) => request,
             Err(error) => {
                 return Exchange::going_on(Response::Error(format!("the call could not be written: {error}")));
             }
         };
-        let asked = Asked::by(seq, call);
+        trace(true, &request);
+        let asked = Asked::by(question.seq, question.call);
         if let Err(early) = self.child.send(request, asked.line_limit()) {
-            let expected = format!("no answer before request {seq}");
-            return self.broken(&WireError::new("", expected, quoted(&early)).hint("one answer to each request"));
+            trace(false, &early);
+            let expected = format!("no answer before request {}", asked.seq);
+            return self.broken(WireError::new("", expected, quoted(&early)).hint("one answer to each request"));
         }
         let exchange = match receive(&mut self.child, launch, "the request") {
-            Received::Message(line) => self.answered(&asked, &line),
+            Received::Message(line) => self.answered(&asked, &line, trace),
             Received::TooLong => {
                 let limit = asked.line_limit();
-                self.broken(&WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
+                self.broken(WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
             }
             Received::Ended(trouble) => {
-                let over = Some(trouble.what.clone());
-                Exchange { response: Response::Crash(trouble), nanoseconds: None, over }
+                let over = trouble.what.clone();
+                Exchange { over: Some(over), ..Exchange::going_on(Response::Crash(trouble)) }
             }
             Received::Late(trouble) => {
-                let over =
-                    Some(format!("was ended for not answering within {} s", launch.limits.timeout.as_secs_f64()));
-                Exchange { response: Response::Timeout(trouble), nanoseconds: None, over }
+                let over = format!("was ended for not answering within {} s", launch.limits.timeout.as_secs_f64());
+                Exchange { over: Some(over), ..Exchange::going_on(Response::Timeout(trouble)) }
             }
         };
         self.scratch.forget_requests();
@@ -116,31 +143,30 @@ impl Conversation {
         exchange
     }
 
-    fn answered(&mut self, asked: &Asked, line: &[u8]) -> Exchange {
+    fn answered(&mut self, asked: &Asked, line: &[u8], trace: &mut Trace<'_>) -> Exchange {
+        trace(false, line);
         match read_reply(line, asked, &self.scratch) {
             Ok(Reply { response, fatal, nanoseconds }) => match self.child.surplus() {
                 Some(second) => {
+                    trace(false, second);
                     let error = WireError::new("", format!("one answer to request {}", asked.seq), quoted(second));
-                    self.broken(&error.hint("one answer to each request"))
+                    self.broken(error.hint("one answer to each request"))
                 }
                 None => {
                     let over = fatal.then(|| "was ended after a fatal error of its own".to_owned());
-                    Exchange { response, nanoseconds, over }
+                    Exchange { response, nanoseconds, over, fault: None }
                 }
             },
             // The answer to this request, with something wrong in it: the next one will be in step.
-            Err(error) if error.in_step => {
-                let stderr = self.child.last_words();
-                Exchange::going_on(Response::Broken(Trouble { what: error.to_string(), stderr }))
-            }
-            Err(error) => self.broken(&error),
+            Err(error) if error.in_step => Exchange { over: None, ..self.broken(error) },
+            Err(error) => self.broken(error),
         }
     }
 
-    fn broken(&mut self, error: &WireError) -> Exchange {
+    fn broken(&mut self, error: WireError) -> Exchange {
         let trouble = Trouble { what: error.to_string(), stderr: self.child.last_words() };
         let over = Some("was ended for breaking the protocol".to_owned());
-        Exchange { response: Response::Broken(trouble), nanoseconds: None, over }
+        Exchange { response: Response::Broken(trouble), nanoseconds: None, over, fault: Some(error) }
     }
 
     pub(crate) fn warn_of_strays(&self, launch: &Launch) {
@@ -154,11 +180,11 @@ impl Conversation {
 
 impl Exchange {
     fn going_on(response: Response) -> Self {
-        Self { response, nanoseconds: None, over: None }
+        Self { response, nanoseconds: None, over: None, fault: None }
     }
 }
 
-pub(crate) fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
+fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
     let limits = &launch.limits;
     let limit = if to == "hello" { limits.start_timeout } else { limits.timeout };
     let silent = || {

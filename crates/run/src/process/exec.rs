@@ -44,7 +44,8 @@ pub struct ExecError(String);
 
 impl ExecConfig {
     /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with a `/` in it is relative to
-    /// `folder`, in which it runs. Limits: 60 s a call, 180 s to start, 200 restarts.
+    /// `folder`, in which it runs. Limits: those of
+    /// [`Limits::new`], 200 restarts.
     ///
     /// # Errors
     /// No word, or a quote that is not closed.

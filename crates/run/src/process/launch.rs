@@ -26,6 +26,11 @@ pub struct Limits {
 const MOST_WAITING: Duration = Duration::from_secs(300);
 
 impl Limits {
+    /// Longest time for one call, unless another is chosen.
+    pub const TIMEOUT: Duration = Duration::from_secs(30);
+    /// Longest time for loading, unless another is chosen.
+    pub const START_TIMEOUT: Duration = Duration::from_secs(180);
+
     /// After how many calls without an answer a run is stopped: as many as make five minutes, three at least, and not more
     /// than there are restarts. A number of calls, not a time, so that it is the same everywhere.
     pub(crate) fn most_timeouts(&self) -> usize {
@@ -33,14 +38,9 @@ impl Limits {
         usize::try_from(fit).unwrap_or(usize::MAX).min(self.max_restarts as usize).max(3)
     }
 
-    /// 60 s a call, 180 s to start, `max_restarts`, nobody to tell.
+    /// [`TIMEOUT`](Self::TIMEOUT) a call, [`START_TIMEOUT`](Self::START_TIMEOUT) to start, `max_restarts`, nobody to tell.
     pub fn new(max_restarts: u32) -> Self {
-        Self {
-            timeout: Duration::from_secs(60),
-            start_timeout: Duration::from_secs(180),
-            max_restarts,
-            watch: Watch::default(),
-        }
+        Self { timeout: Self::TIMEOUT, start_timeout: Self::START_TIMEOUT, max_restarts, watch: Watch::default() }
     }
 }
 

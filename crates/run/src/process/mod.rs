@@ -15,8 +15,7 @@ pub(crate) mod registry;
 mod target;
 mod watch;
 
-pub(crate) use child::Received;
-pub(crate) use conversation::{Conversation, receive};
+pub(crate) use conversation::{Conversation, Exchange, Question};
 pub use error::{Heard, LoadKind, StartError};
 pub use exec::{ExecConfig, ExecError};
 pub use launch::Limits;

@@ -3,7 +3,7 @@
 use qkvet_spec::wire::{HelloAnswer, Request, Supports};
 use qkvet_spec::{Call, Response, Target};
 
-use super::conversation::{Conversation, Exchange};
+use super::conversation::{Conversation, Exchange, Question};
 use super::error::StartError;
 use super::launch::Launch;
 use crate::wire::line;
@@ -93,8 +93,8 @@ impl Target for ProcessTarget {
             Ok(conversation) => conversation,
             Err(response) => return response,
         };
-        let Exchange { response, nanoseconds, over } =
-            conversation.ask(&self.launch, self.seq, self.case.as_deref(), call);
+        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: None };
+        let Exchange { response, nanoseconds, over, .. } = conversation.ask(&self.launch, &question, &mut |_, _| ());
         self.nanoseconds += nanoseconds.unwrap_or(0);
         match over {
             Some(end) => {

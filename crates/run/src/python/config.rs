@@ -123,7 +123,7 @@ pub struct PythonConfig {
 }
 
 impl PythonConfig {
-    /// Defaults: arrays by import, layout `bhnd`, 60 s a call, 180 s to start, 10 restarts.
+    /// Defaults: arrays by import, layout `bhnd`, the times of [`Limits::new`], 10 restarts.
     pub fn new(python: impl Into<PathBuf>, target: PythonRef) -> Self {
         Self {
             python: python.into(),

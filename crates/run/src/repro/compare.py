@@ -128,8 +128,6 @@ def guarded():
     """The same in a process of its own, which may die."""
     if os.environ.get("QKVET_GUARDED"):
         return main()
-    import subprocess
-
     command = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:]
     code = subprocess.run(command, env=dict(os.environ, QKVET_GUARDED="1")).returncode
     if code in (0, 1, 2):

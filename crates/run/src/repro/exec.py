@@ -1,11 +1,6 @@
 # The program speaks qkvet-wire/1: one JSON object a line, on its standard input and output.
 
-import atexit
-import json
-import subprocess
-import tempfile
-import threading
-
+SEQ = 0  # number of the last request
 SIZES = {"float64": "d", "float32": "f", "float16": "e"}
 
 
@@ -55,6 +50,8 @@ def start():
 
 def ask(call):
     """One call, exactly as qkvet made it."""
+    global SEQ
+    SEQ += 1
     tensors = {name: call[name] for name in ("query", "key", "value")}
     params = {}
     for name, x in call["options"].items():
@@ -63,7 +60,7 @@ def ask(call):
         params["scale_hex"] = float(params["scale"]).hex()
     tensors = {name: {"dtype": d, "shape": list(s), "data": pack(d, x)} for name, (d, s, x) in tensors.items()}
     want = sorted({result["name"] for result in call["results"]})
-    request = {"op": "run", "seq": 1, "case": CASE, "params": params, "want": want, "tensors": tensors}
+    request = {"op": "run", "seq": SEQ, "case": CASE, "params": params, "want": want, "tensors": tensors}
     timer = threading.Timer(LIMIT or 0, child.kill)
     if LIMIT is not None:
         timer.start()
@@ -71,6 +68,8 @@ def ask(call):
         reply = exchange(request)
     finally:
         timer.cancel()
+    if reply.get("seq") != SEQ:
+        raise RuntimeError("an answer to request %s instead of %d" % (reply.get("seq"), SEQ))
     if reply["status"] != "ok":
         raise RuntimeError("%s: %s" % (reply["status"], reply.get("reason")))
     answer = {"changed": reply.get("inputs_unchanged") is False}

@@ -26,7 +26,7 @@ use literal::{Style, float, floats, shape, string, tensor};
 const READABLE_BYTES: usize = 200_000;
 
 /// Imports of the standard library; all of them, so that the parts need not agree.
-const IMPORTS: &str = "import base64\nimport faulthandler\nimport importlib\nimport importlib.util\nimport math\nimport os\nimport struct\nimport sys\nfrom math import inf, nan\n";
+const IMPORTS: &str = include_str!("imports.py");
 
 const COMPARE: &str = include_str!("compare.py");
 

@@ -183,5 +183,5 @@ pub(super) fn judge_frozen(
         },
         _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
     };
-    Ok(judge_call("attention(Q, K, V)", &call, &expected, target))
+    Ok(judge_call("attention(Q, K, V)", &call, |_| expected.clone(), target))
 }

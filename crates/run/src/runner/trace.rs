@@ -74,16 +74,8 @@ fn command(scene: &Scene<'_, '_>, seen: &Seen<'_>, contract: Option<&Contract>, 
     flags.extend(arrays.map(|arrays| ("--arrays", arrays.to_owned())));
     flags.extend((layout == Layout::Bnhd).then(|| ("--layout", "bnhd".to_owned())));
     flags.extend(device.map(|device| ("--device", device)));
-    let flags: String = flags.iter().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
+    let flags: String = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_words::quote(value))).collect();
     format!("qkvet replay '{token}'{flags}")
-}
-
-/// A word as a POSIX shell reads it.
-fn quoted(word: &str) -> String {
-    if !word.is_empty() && word.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-./:=,+@%".contains(&c)) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn write_script(
@@ -113,17 +105,4 @@ fn write_script(
         limit_s: called.limit_s(),
     };
     store.keep_script(seen.id, &script(&story, caller.as_ref()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_read_them() {
-        assert_eq!(quoted("a/b-c.py:fn"), "a/b-c.py:fn");
-        assert_eq!(quoted("my attn.py:fn"), "'my attn.py:fn'");
-        assert_eq!(quoted("it's;rm"), "'it'\\''s;rm'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -64,6 +64,9 @@ pub(crate) fn read_hello(line: &[u8]) -> Result<HelloAnswer, WireError> {
     if answer.ok && answer.name.is_none() {
         return Err(WireError::new("name", "the name of the program", "none"));
     }
+    if !answer.ok && answer.message.is_none() {
+        return Err(WireError::new("message", "why the program cannot run", "none"));
+    }
     Ok(answer)
 }
 
@@ -79,7 +82,11 @@ pub(crate) fn read_reply(line: &[u8], asked: &Asked, scratch: &Scratch) -> Resul
         return Err(if again { error.hint("one answer to each request: is this a second one?") } else { error });
     }
     let RunAnswer { fatal, nanoseconds, .. } = answer;
-    let reason = answer.reason.clone().unwrap_or_else(|| "no reason given".to_owned());
+    let reason = match (&answer.reason, answer.status) {
+        (Some(reason), _) => reason.clone(),
+        (None, Status::Ok) => String::new(),
+        (None, _) => return Err(WireError::new("reason", "why, in words", "none").in_step()),
+    };
     let response = match answer.status {
         Status::Ok => results(&answer, asked, scratch).map_err(WireError::in_step)?,
         Status::Unsupported => Response::Unsupported(reason),
@@ -198,6 +205,10 @@ mod tests {
         check(r#"{"status":"ok"}"#, "out of step: seq: expected a value, got none");
         check(r#"{"seq":3,"status":"fine"}"#, "in step: status: expected one of `ok`, `unsupported`");
         check(r#"{"seq":3,"status":"refused","reason":"n_k = 0"}"#, "Refused(\"n_k = 0\")");
+        for status in ["unsupported", "refused", "error", "malformed"] {
+            let line = format!(r#"{{"seq":3,"status":"{status}"}}"#);
+            check(&line, "in step: reason: expected why, in words, got none");
+        }
         check(r#"{"seq":3,"sta"#, "out of step: expected a JSON object, got \"{\\\"seq");
         check(r#"{"seq":3,"status":"refused"} {}"#, "expected one JSON object on the line");
         check("[1", "out of step");
@@ -210,7 +221,8 @@ mod tests {
             assert!(told.contains(expected), "{told}");
         };
         assert!(read_hello(br#"{"ok":true,"wire":1,"name":"x","later":{}}"#).is_ok());
-        assert!(read_hello(br#"{"ok":false}"#).is_ok());
+        assert!(read_hello(br#"{"ok":false,"message":"no device"}"#).is_ok());
+        check(r#"{"ok":false}"#, "message: expected why the program cannot run, got none");
         check(r#"{"ok":true,"wire":2,"name":"x"}"#, "wire: expected 1, got 2");
         check(r#"{"ok":true,"wire":1}"#, "name: expected the name of the program, got none");
         check(r#"{"ok":1}"#, "ok: expected a boolean, got integer `1`");

@@ -1,0 +1,14 @@
+import atexit
+import base64
+import faulthandler
+import importlib
+import importlib.util
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from math import inf, nan
