@@ -162,7 +162,12 @@ pub fn exit_line(summary: &Summary) -> String {
         Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
     let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
     let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
-    let stopped = summary.stopped.as_ref().map_or(String::new(), |reason| format!(" · stopped early: {reason}"));
+    let skipped = total(Verdict::Skipped);
+    let stopped = match &summary.stopped {
+        Some(reason) => format!(" · stopped early: {reason}"),
+        None if skipped > 0 => format!(", {} not run", count(skipped)),
+        None => String::new(),
+    };
     let n = summary.findings.len();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };

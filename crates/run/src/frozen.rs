@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_gen::frozen::{
     FrozenCase, LargerEntry, Manifest, StoredOutput, case_from_json, case_from_npz, case_from_safetensors, case_of,
@@ -241,6 +243,8 @@ impl CaseWriter {
 #[derive(Clone, Debug)]
 pub struct OutputFolder {
     files: BTreeMap<String, PathBuf>,
+    /// Set when a case has no file.
+    missing: Arc<AtomicBool>,
 }
 
 impl OutputFolder {
@@ -268,7 +272,13 @@ impl OutputFolder {
             let expected = "expected files c-….json, .npz or .safetensors with an array `output`, got none";
             return Err(FileError::new("outputs", folder, expected));
         }
-        Ok(Self { files })
+        Ok(Self { files, missing: Arc::default() })
+    }
+
+    /// A copy for one worker, and what is set when one of its cases has no output.
+    pub(crate) fn for_worker(&self) -> (Self, Arc<AtomicBool>) {
+        let missing = Arc::new(AtomicBool::new(false));
+        (Self { missing: Arc::clone(&missing), ..self.clone() }, missing)
     }
 
     /// Ids of the cases that have an output.
@@ -280,11 +290,11 @@ impl OutputFolder {
 impl Target for OutputFolder {
     fn call(&mut self, call: &Call) -> Response {
         let id = case_id(&case_of(call));
-        let Some(path) = self.files.get(&id) else {
-            return Response::Unsupported("no output file".to_owned());
-        };
-        let Some(format) = FileFormat::of(path) else {
-            return Response::Unsupported("no output file".to_owned());
+        let file = self.files.get(&id).and_then(|path| Some((path, FileFormat::of(path)?)));
+        let Some((path, format)) = file else {
+            // Nobody declined it: what is not there decides nothing.
+            self.missing.store(true, Ordering::Relaxed);
+            return Response::NotAsked("no output file".to_owned());
         };
         match read(path).map_err(|error| error.to_string()).and_then(|bytes| format.output(&bytes)) {
             Ok(StoredOutput { id: Some(other), .. }) if other != id => Response::Error(format!(

@@ -72,7 +72,10 @@ impl TargetKind {
             Self::Standard => OpenTarget::live(simulator(), Vec::new()),
             Self::Flash => OpenTarget::live(Flash, Vec::new()),
             Self::Fault(fault) => OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new()),
-            Self::Outputs(outputs) => OpenTarget::live(outputs.clone(), Vec::new()),
+            Self::Outputs(outputs) => {
+                let (outputs, missing) = outputs.for_worker();
+                OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) }
+            }
             Self::Recorded(recorded) => recorded.open(),
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;

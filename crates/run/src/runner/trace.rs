@@ -41,7 +41,8 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
     if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) = (&scene.config.target.kind, scene.config.cases)
     {
         // What made the output is known to whoever ran it.
-        let folder = quoted(&folder.display().to_string());
+        let folder = folder.display().to_string();
+        let folder = shell_words::quote(&folder);
         let replay = format!("qkvet replay {} --cases {folder} --target TARGET", seen.id);
         return Trace { token, replay, replay_anywhere: None, script: None };
     }
