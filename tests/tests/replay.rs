@@ -258,6 +258,9 @@ fn a_script_judges_by_what_is_written_in_it() {
     place.found(&["--law", "value", "--dtype", "float32"]);
     assert_eq!(std::fs::read_to_string(&script).expect("a script"), good);
     play(&script).expect(1, &["FAIL"]);
+    // It is off by one: a limit of 3/4 is too little.
+    tamper("\"allowed\":", "\"allowed\": [0.75] * 99,");
+    play(&script).expect(1, &["FAIL"]);
     tamper("\"allowed\":", "\"allowed\": [9] * 99,");
     play(&script).expect(0, &["FIXED"]);
     tamper("\"allowed\":", "\"allowed\": [nan] * 99,");

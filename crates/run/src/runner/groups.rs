@@ -11,6 +11,8 @@ use super::{evidence, failing, sample};
 
 /// A fault is named as a cause when it explains at least one in this many of the failures looked at.
 pub(super) const LEAST_SHARE: usize = 3;
+/// What a target says may be long.
+const LONGEST_TITLE: usize = 240;
 
 /// Cases that belong together.
 pub(super) struct Group<'a> {
@@ -111,6 +113,7 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
             _ => said,
         };
         let said = said.lines().next().unwrap_or_default();
+        let said: &str = &said.chars().take(LONGEST_TITLE).collect::<String>();
         let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, group)) => group.members.push(at),

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::RunConfig;
 use crate::python::{Arrays, Layout};
 
+/// No stored case is longer: a longer file is refused before it is read.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// A case file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[error("case at {}: {message}", path.display())]
@@ -202,12 +205,14 @@ fn write(path: &Path, text: &str) -> Result<(), StoreError> {
 pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
     let by_id = folder.join("cases").join(format!("{name}.json"));
     let path = if by_id.is_file() { by_id } else { PathBuf::from(name) };
-    let text = std::fs::read_to_string(&path).map_err(|error| StoreError {
-        path: path.clone(),
-        message: format!(
-            "expected a stored case, got: {error}\nhint: ids are those that `qkvet check` printed in this folder"
-        ),
-    })?;
+    let hint = "hint: ids are those that `qkvet check` printed in this folder";
+    let fail =
+        |got: String| StoreError { path: path.clone(), message: format!("expected a stored case, got: {got}\n{hint}") };
+    let about = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
     serde_json::from_str(&text)
         .map_err(|error| StoreError { path, message: format!("expected a stored case, got: {error}") })
 }

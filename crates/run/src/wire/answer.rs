@@ -202,6 +202,7 @@ mod tests {
         check(&ok(r#"{"dtype":"float32","shape":[1],"data":"","file":"a"}"#), "got both");
         check(r#"{"seq":3,"status":"ok"}"#, "in step: tensors.output: expected a tensor, got none");
         check(r#"{"seq":4,"status":"ok"}"#, "out of step: seq: expected 3, got 4");
+        check(r#"{"seq":2,"status":"ok"}"#, "out of step: seq: expected 3, got 2");
         check(r#"{"status":"ok"}"#, "out of step: seq: expected a value, got none");
         check(r#"{"seq":3,"status":"fine"}"#, "in step: status: expected one of `ok`, `unsupported`");
         check(r#"{"seq":3,"status":"refused","reason":"n_k = 0"}"#, "Refused(\"n_k = 0\")");
