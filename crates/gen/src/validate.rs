@@ -169,7 +169,7 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             Domain::Dim { low, high } => Kind::Dim(*low, *high),
             Domain::Index { of, .. } => Kind::Index(size(of)?),
             Domain::Real { low, high } => Kind::Real(*low, *high),
-            Domain::Permutation(n) => Kind::Matrices(None, None, size(n)?, size(n)?),
+            Domain::Permutation(n) => Kind::Permutation(size(n)?),
             Domain::Subset(n) => Kind::Indices(size(n)?),
             Domain::Matrix(rows, cols) => Kind::Matrices(None, None, size(rows)?, size(cols)?),
             Domain::Tensor(rows, cols) => Kind::Matrices(Some(b), Some(h_k), size(rows)?, size(cols)?),
@@ -258,6 +258,7 @@ enum Kind {
     Indices(usize),
     Real(f64, f64),
     Matrices(Option<usize>, Option<usize>, usize, usize),
+    Permutation(usize),
 }
 
 impl Kind {
@@ -282,6 +283,10 @@ impl Kind {
                 }
                 check_elements(data, dtype, place)
             }
+            (Self::Permutation(n), Binding::Matrices(m)) => {
+                Self::Matrices(None, None, *n, *n).check(binding, dtype, place)?;
+                if is_permutation(&m.data, *n) { Ok(()) } else { wrong("another matrix".to_owned()) }
+            }
             (_, Binding::Dim(n)) => wrong(format!("the extent {n}")),
             (_, Binding::Index(n)) => wrong(format!("the index {n}")),
             (_, Binding::Indices(all)) => wrong(format!("the indices {all:?}")),
@@ -297,11 +302,42 @@ impl Kind {
             Self::Indices(n) => format!("ascending indices below {n}"),
             Self::Real(low, high) => format!("a number in {low}..{high}"),
             Self::Matrices(batch, heads, rows, cols) => extents(*batch, *heads, *rows, *cols),
+            Self::Permutation(n) => format!("a permutation matrix ({n}, {n})"),
         }
     }
+}
+
+/// Whether an `n × n` matrix has one 1 in each row and column, and else 0.
+fn is_permutation(data: &[f64], n: usize) -> bool {
+    let mut columns: Vec<usize> = Vec::with_capacity(n);
+    for row in data.chunks(n.max(1)) {
+        let ones: Vec<usize> = (0..row.len()).filter(|at| row[*at] != 0.0).collect();
+        match ones.as_slice() {
+            [at] if row[*at].to_bits() == 1.0f64.to_bits() => columns.push(*at),
+            _ => return false,
+        }
+    }
+    columns.sort_unstable();
+    columns.into_iter().eq(0..n)
 }
 
 fn extents(batch: Option<usize>, heads: Option<usize>, rows: usize, cols: usize) -> String {
     let lead: String = [batch, heads].into_iter().flatten().map(|n| format!("{n}, ")).collect();
     format!("matrices ({lead}{rows}, {cols})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permutations_have_one_1_in_each_row_and_column() {
+        for data in [&[1.0][..], &[0.0, 1.0, 1.0, 0.0], &[-0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]] {
+            assert!(is_permutation(data, data.len().isqrt()), "{data:?}");
+        }
+        for data in [[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0], [2.0, 0.0, 0.0, 1.0], [0.0; 4], [-1.0, 0.0, 0.0, 1.0]]
+        {
+            assert!(!is_permutation(&data, 2), "{data:?}");
+        }
+    }
 }
