@@ -115,7 +115,7 @@ fn what_breaks_in_c_is_named_and_the_run_goes_on() {
 #[test]
 fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
     let folder = TempDir::new().expect("a folder");
-    let target = format!("exec:{} segfault", c_program().display());
+    let target = format!("exec:{} segfault", faulty_c_program().display());
     let args = ["check", &target, "-q", "--suite", "core", "--format", "json"];
     let report = run(folder.path(), &args).expect(1, &[]).json();
     assert_eq!(report["counts"]["CRASH"], 200, "{report:#}");

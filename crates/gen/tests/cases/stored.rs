@@ -122,7 +122,7 @@ fn a_case_of_another_law_is_refused() {
     other.bindings.swap_remove("P");
     assert_eq!(message(&other), "value at variable `P`: expected one, got none");
     other.bindings.insert("P".to_owned(), Binding::Index(1));
-    assert_eq!(message(&other), "value at variable `P`: expected matrices (3, 3), got the index 1");
+    assert_eq!(message(&other), "value at variable `P`: expected a permutation matrix (3, 3), got the index 1");
     let mut other = case.clone();
     other.bindings.insert("W".to_owned(), Binding::Index(1));
     assert_eq!(
