@@ -42,6 +42,16 @@ pub fn python() -> Option<String> {
     std::env::var("QKVET_TEST_PYTHON").ok()
 }
 
+/// Whether there is one. Under CI its absence is a failure, not a silent pass.
+///
+/// # Panics
+/// Under CI, when there is none.
+#[must_use]
+pub fn has_python() -> bool {
+    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+    python().is_some()
+}
+
 /// What a finished command came to.
 pub struct Finished {
     /// Exit code.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{Finished, python, run};
+use qkvet_tests::{Finished, has_python, python, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -167,11 +167,6 @@ fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     let words = parts.flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() });
     words.skip(1).map(str::to_owned).collect()
-}
-
-fn has_python() -> bool {
-    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
-    python().is_some()
 }
 
 /// By id and by script; then fixed and gone for both.

@@ -4,15 +4,10 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, python, run, wait_until};
+use qkvet_tests::{Finished, has_python, run, wait_until};
 use tempfile::TempDir;
 
 const SHARDS: [&str; 3] = ["1/3", "2/3", "3/3"];
-
-fn has_python() -> bool {
-    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
-    python().is_some()
-}
 
 /// A folder with `target.py`: grouped heads by `head`, lower-right causal by `offset`, and what happens to the result.
 fn target(head: &str, offset: &str, result: &str) -> TempDir {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, python, root, run};
+use qkvet_tests::{Finished, has_python, python, root, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -214,7 +214,10 @@ fn recorded_conversations_fit_the_schema() {
         check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"]).expect(0, &[]);
         fits_the_schema(folder.path());
     }
-    let Some(python) = python() else { return };
+    if !has_python() {
+        return;
+    }
+    let python = python().expect("an interpreter");
     let folder = TempDir::new().expect("a folder");
     let script = recorder(folder.path(), &python);
     let target = root().join("examples/numpy_attention.py");

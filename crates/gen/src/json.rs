@@ -4,10 +4,10 @@ mod document;
 mod layout;
 mod rows;
 
-use qkvet_spec::{BoolTensor, Case, CaseOptions, Tensor};
+use qkvet_spec::{Case, CaseOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::validate::{check_broadcast, check_dims, check_elements, is_law};
+use crate::validate::{check_dims, check_option_values, is_law};
 use crate::{GenError, case_id};
 use document::{Bindings, Document, Options};
 use layout::Layout;
@@ -68,17 +68,9 @@ pub fn from_json(text: &str) -> Result<Case, GenError> {
     }
     let (dims, dtype) = (document.dims, document.dtype);
     let mask = document.options.mask.map(|mask| mask.tensor("mask")).transpose()?;
-    if let Some(BoolTensor { shape, data }) = &mask {
-        check_broadcast(shape, data.len(), &dims, "mask")?;
-    }
     let bias = document.options.bias.map(|bias| bias.tensor("bias", dtype)).transpose()?;
-    if let Some(Tensor { shape, data, .. }) = &bias {
-        check_broadcast(shape, data.len(), &dims, "bias")?;
-        check_elements(data, dtype, "bias")?;
-    }
-    let scale = document.options.scale;
-    check_elements(scale.as_slice(), dtype, "scale")?;
-    let options = CaseOptions { scale, causal: document.options.causal, mask, bias };
+    let options = CaseOptions { scale: document.options.scale, causal: document.options.causal, mask, bias };
+    check_option_values(&options, &dims, dtype)?;
     let case = Case { law, dtype, dims, options, bindings: document.bindings.bindings(dtype)? };
     let id = case_id(&case);
     if id != document.id {

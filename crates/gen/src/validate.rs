@@ -2,7 +2,8 @@
 
 use qkvet_engine::format::is_representable;
 use qkvet_spec::{
-    Binding, BoolTensor, CallOption, Case, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Suite, Tensor,
+    Binding, BoolTensor, CallOption, Case, CaseOptions, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Suite,
+    Tensor,
 };
 
 use crate::extent::{Extents, as_array};
@@ -193,14 +194,8 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
 }
 
 fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
-    let options = &case.options;
-    let given = [
-        (CallOption::Scale, options.scale.is_some()),
-        (CallOption::Causal, options.causal),
-        (CallOption::Mask, options.mask.is_some()),
-        (CallOption::Bias, options.bias.is_some()),
-    ];
-    if let Some((option, _)) = given.iter().find(|(option, on)| *on && !law.law.options.contains(option)) {
+    let mut given = CallOption::ALL.into_iter().filter(|option| case.options.has(*option));
+    if let Some(option) = given.find(|option| !law.law.options.contains(option)) {
         return Err(GenError::new(
             "option",
             "case",
@@ -208,17 +203,20 @@ fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             format!("`{option}`"),
         ));
     }
-    if let Some(scale) = options.scale {
-        check_elements(&[scale], case.dtype, "scale")?;
-    }
+    check_option_values(&case.options, &case.dims, case.dtype)
+}
+
+/// Whether scale, mask and bias have shapes and elements that a call of these extents and this format can take.
+pub(crate) fn check_option_values(options: &CaseOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
+    check_elements(options.scale.as_slice(), format, "scale")?;
     if let Some(BoolTensor { shape, data }) = &options.mask {
-        check_broadcast(shape, data.len(), &case.dims, "mask")?;
+        check_broadcast(shape, data.len(), dims, "mask")?;
     }
     if let Some(Tensor { dtype, shape, data }) = &options.bias {
-        check_broadcast(shape, data.len(), &case.dims, "bias")?;
+        check_broadcast(shape, data.len(), dims, "bias")?;
         check_elements(data, *dtype, "bias")?;
-        if *dtype != case.dtype {
-            return Err(GenError::new("format", "bias", case.dtype.name(), dtype.name()));
+        if *dtype != format {
+            return Err(GenError::new("format", "bias", format.name(), dtype.name()));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Dtype;
+use crate::{CallOption, Dtype};
 
 /// A dense row-major tensor; every element is a number of its format, held as `f64`.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,16 @@ impl Call {
     pub fn dims(&self) -> Dims {
         let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
         Dims { b: q[0], h_q: q[1], h_k: k[1], n_q: q[2], n_k: k[2], d_k: q[3], d_v: v[3] }
+    }
+
+    /// Whether the option is on.
+    pub fn has(&self, option: CallOption) -> bool {
+        match option {
+            CallOption::Scale => self.scale.is_some(),
+            CallOption::Causal => self.causal,
+            CallOption::Mask => self.mask.is_some(),
+            CallOption::Bias => self.bias.is_some(),
+        }
     }
 
     /// Format of the three tensors.

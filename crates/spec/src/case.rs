@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::{BoolTensor, Dims, Dtype, Tensor};
+use crate::{BoolTensor, CallOption, Dims, Dtype, Tensor};
 
 /// Options of the case; those a law does not range over are off.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +15,18 @@ pub struct CaseOptions {
     pub mask: Option<BoolTensor>,
     /// Bias in its broadcast form: 2 or 4 axes.
     pub bias: Option<Tensor>,
+}
+
+impl CaseOptions {
+    /// Whether the option is on.
+    pub fn has(&self, option: CallOption) -> bool {
+        match option {
+            CallOption::Scale => self.scale.is_some(),
+            CallOption::Causal => self.causal,
+            CallOption::Mask => self.mask.is_some(),
+            CallOption::Bias => self.bias.is_some(),
+        }
+    }
 }
 
 /// Matrices as the law language sees them: `(batch?, heads?, rows, cols)`, row-major.

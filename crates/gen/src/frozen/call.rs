@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use qkvet_spec::{Binding, Call, Case, CaseOptions, Matrices, Tensor};
 
 use crate::GenError;
-use crate::validate::{check_broadcast, check_dims, check_elements};
+use crate::validate::{check_dims, check_elements, check_option_values};
 
 /// The law of single calls.
 pub(super) const VALUE: &str = "value";
@@ -40,18 +40,8 @@ pub fn call_of(case: &Case) -> Result<Call, GenError> {
     if let Some(name) = case.bindings.keys().find(|name| !["Q", "K", "V"].contains(&name.as_str())) {
         return Err(GenError::new("variable", "case", "Q, K and V", format!("`{name:.32}` too")));
     }
+    check_option_values(&case.options, &d, case.dtype)?;
     let CaseOptions { scale, causal, mask, bias } = case.options.clone();
-    check_elements(scale.as_slice(), case.dtype, "scale")?;
-    if let Some(mask) = &mask {
-        check_broadcast(&mask.shape, mask.data.len(), &d, "mask")?;
-    }
-    if let Some(bias) = &bias {
-        check_broadcast(&bias.shape, bias.data.len(), &d, "bias")?;
-        check_elements(&bias.data, case.dtype, "bias")?;
-        if bias.dtype != case.dtype {
-            return Err(GenError::new("format", "bias", case.dtype.name(), bias.dtype.name()));
-        }
-    }
     Ok(Call { query, key, value, scale, causal, mask, bias, return_weights: false })
 }
 

@@ -1,6 +1,6 @@
 //! Groups: the frozen cases of a format and a set of options as one text, laid out for people, JSON for programs.
 
-use qkvet_spec::{Case, Dtype, Suite};
+use qkvet_spec::{CallOption, Case, Dtype, Suite};
 use serde::{Deserialize, Serialize};
 
 use super::assemble::check_format;
@@ -39,15 +39,8 @@ struct GroupDocument {
 
 /// The group of a case: its format and the options that are on, `float32-causal-mask`.
 pub fn group_name(case: &Case) -> String {
-    let options = &case.options;
-    let all = [
-        ("scale", options.scale.is_some()),
-        ("causal", options.causal),
-        ("mask", options.mask.is_some()),
-        ("bias", options.bias.is_some()),
-    ];
-    let on = all.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
-    [case.dtype.name()].into_iter().chain(on).collect::<Vec<_>>().join("-")
+    let on = CallOption::ALL.into_iter().filter(|option| case.options.has(*option));
+    [case.dtype.name()].into_iter().chain(on.map(CallOption::name)).collect::<Vec<_>>().join("-")
 }
 
 /// Sorts cases into groups; groups by name, cases in the order given.

@@ -1,7 +1,7 @@
 //! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
 
 use qkvet_spec::wire::{HelloAnswer, Request, Supports};
-use qkvet_spec::{Call, Response, Target};
+use qkvet_spec::{Call, CallOption, Response, Target};
 
 use super::conversation::{Conversation, Exchange, Question};
 use super::error::StartError;
@@ -131,12 +131,6 @@ impl Drop for ProcessTarget {
 /// What the call needs and the program does not list.
 pub(crate) fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
     let dtype = call.dtype().name();
-    let options = [
-        ("scale", call.scale.is_some()),
-        ("causal", call.causal),
-        ("mask", call.mask.is_some()),
-        ("bias", call.bias.is_some()),
-    ];
     let outputs = [("output", true), ("weights", call.return_weights)];
     let lacks = |list: &Option<Vec<String>>, name: &str| {
         list.as_ref().is_some_and(|list| list.iter().all(|listed| listed != name))
@@ -144,7 +138,8 @@ pub(crate) fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
     if lacks(&supports.dtypes, dtype) {
         return Some(format!("{dtype} is not among its dtypes"));
     }
-    if let Some((option, _)) = options.iter().find(|(name, on)| *on && lacks(&supports.options, name)) {
+    let mut options = CallOption::ALL.into_iter().filter(|option| call.has(*option));
+    if let Some(option) = options.find(|option| lacks(&supports.options, option.name())) {
         return Some(format!("{option} is not among its options"));
     }
     let (output, _) = outputs.iter().find(|(name, on)| *on && lacks(&supports.outputs, name))?;

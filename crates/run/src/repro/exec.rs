@@ -5,7 +5,7 @@ use std::path::Path;
 use qkvet_spec::Call;
 
 use super::called::CalledExec;
-use super::literal::{Style, float, mask, string, tensor};
+use super::literal::{Style, options, string};
 use super::{Caller, Ground};
 
 const EXEC: &str = include_str!("exec.py");
@@ -36,13 +36,7 @@ impl Caller for ExecCaller<'_> {
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        let given = [
-            ("scale", call.scale.map(float)),
-            ("causal", call.causal.then(|| "True".to_owned())),
-            ("mask", call.mask.as_ref().map(|x| mask(x, style))),
-            ("bias", call.bias.as_ref().map(|x| tensor(x, style))),
-        ];
-        given.into_iter().filter_map(|(option, literal)| Some((option.to_owned(), literal?))).collect()
+        options(call, style).into_iter().filter_map(|(option, literal)| Some((option.to_owned(), literal?))).collect()
     }
 
     fn ask(&self) -> String {

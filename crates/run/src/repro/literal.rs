@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format::encode;
-use qkvet_spec::{BoolTensor, Tensor};
+use qkvet_spec::{BoolTensor, Call, Tensor};
 
 /// How arrays are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,16 @@ fn array(dtype: &str, extents: &[usize], data: &str) -> String {
 
 fn packed(bytes: &[u8]) -> String {
     format!("\"{}\"", BASE64.encode(bytes))
+}
+
+/// The options of a call, each with its literal if it is on.
+pub(super) fn options(call: &Call, style: Style) -> [(&'static str, Option<String>); 4] {
+    [
+        ("scale", call.scale.map(float)),
+        ("causal", call.causal.then(|| "True".to_owned())),
+        ("mask", call.mask.as_ref().map(|x| mask(x, style))),
+        ("bias", call.bias.as_ref().map(|x| tensor(x, style))),
+    ]
 }
 
 #[cfg(test)]

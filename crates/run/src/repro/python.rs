@@ -3,7 +3,7 @@
 use qkvet_spec::Call;
 
 use super::called::CalledPython;
-use super::literal::{Style, float, mask, string, tensor};
+use super::literal::{self, Style, string};
 use super::{Caller, Ground};
 use crate::python::{Arrays, Layout, PythonRef, PythonSource};
 
@@ -63,13 +63,7 @@ impl Caller for PythonCaller<'_> {
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        let given = [
-            ("scale", call.scale.map(float)),
-            ("causal", call.causal.then(|| "True".to_owned())),
-            ("mask", call.mask.as_ref().map(|x| mask(x, style))),
-            ("bias", call.bias.as_ref().map(|x| tensor(x, style))),
-            ("return_weights", call.return_weights.then(|| "True".to_owned())),
-        ];
+        let weights = ("return_weights", call.return_weights.then(|| "True".to_owned()));
         let d_k = call.query.shape.last().copied().unwrap_or(1).max(1);
         // What the function cannot do without is given although the call leaves it out.
         let absent = |option: &str| match option {
@@ -78,7 +72,7 @@ impl Caller for PythonCaller<'_> {
             _ => "None".to_owned(),
         };
         let mut options: Vec<(String, String)> = Vec::new();
-        for (option, literal) in given {
+        for (option, literal) in literal::options(call, style).into_iter().chain([weights]) {
             let needed = self.called.info.always.iter().any(|always| always == option);
             let literal = literal.or_else(|| needed.then(|| absent(option)));
             // An option without an argument was declined; the call as it stands shows what is left of it.

@@ -133,10 +133,7 @@ impl Planned<'_> {
             (Self::Plan(plan), CallOption::Causal) => plan.causal,
             (Self::Plan(plan), CallOption::Mask) => plan.mask.is_some(),
             (Self::Plan(plan), CallOption::Bias) => plan.bias.is_some(),
-            (Self::Frozen(frozen), CallOption::Scale) => frozen.case.options.scale.is_some(),
-            (Self::Frozen(frozen), CallOption::Causal) => frozen.case.options.causal,
-            (Self::Frozen(frozen), CallOption::Mask) => frozen.case.options.mask.is_some(),
-            (Self::Frozen(frozen), CallOption::Bias) => frozen.case.options.bias.is_some(),
+            (Self::Frozen(frozen), option) => frozen.case.options.has(option),
         }
     }
 
