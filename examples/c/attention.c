@@ -6,26 +6,34 @@
  * SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "qkvet_harness.h"
 
-/* weights[j] of one query, and 0 for all if it sees no key. */
-static void row(const qkvet_call *call, size_t b, size_t h, size_t i, double *weights) {
+/* weights[j] of one query, and 0 for all if it sees no key; returns the log-sum-exp. */
+static double row(const qkvet_call *call, size_t b, size_t h, size_t i, double *weights) {
+    const qkvet_reach keys = qkvet_reach_of(call, b, i);
     size_t group = b * call->h_k + h / (call->h_q / call->h_k), j, t;
-    double largest = -INFINITY, sum = 0;
+    double sink = call->sinks.data != NULL ? qkvet_get(&call->sinks, h) : -INFINITY;
+    double largest = sink, sum;
     for (j = 0; j < call->n_k; j++) {
         const size_t q = ((b * call->h_q + h) * call->n_q + i) * call->d_k, k = (group * call->n_k + j) * call->d_k;
-        int hidden = call->causal && j + call->n_q > i + call->n_k;
+        int hidden = (int64_t)j < keys.first || (int64_t)j >= keys.end;
         double score = 0;
         for (t = 0; t < call->d_k; t++) score += qkvet_get(&call->query, q + t) * qkvet_get(&call->key, k + t);
         score *= call->scale;
+        if (call->softcap > 0) score = call->softcap * tanh(score / call->softcap);
         if (call->bias.data != NULL) score += qkvet_get_at(&call->bias, b, h, i, j);
+        if (call->alibi_slopes.data != NULL) {
+            score -= qkvet_get(&call->alibi_slopes, h) * fabs((double)(keys.position - (int64_t)j));
+        }
         if (call->mask.data != NULL && qkvet_get_at(&call->mask, b, h, i, j) == 0) hidden = 1;
         weights[j] = hidden ? -INFINITY : score;
         if (weights[j] > largest) largest = weights[j];
     }
+    sum = sink == -INFINITY ? 0 : exp(sink - largest); /* a sink has a term in the sum and no value */
     for (j = 0; j < call->n_k; j++) {
         weights[j] = weights[j] == -INFINITY ? 0 : exp(weights[j] - largest);
         sum += weights[j];
     }
     for (j = 0; sum > 0 && j < call->n_k; j++) weights[j] /= sum;
+    return sum > 0 ? largest + log(sum) : -INFINITY;
 }
 
 static int attention(const qkvet_call *call, qkvet_output *out) {
@@ -37,7 +45,8 @@ static int attention(const qkvet_call *call, qkvet_output *out) {
             const size_t group = b * call->h_k + h / (call->h_q / call->h_k);
             for (i = 0; i < call->n_q; i++) {
                 const size_t at = (b * call->h_q + h) * call->n_q + i;
-                row(call, b, h, i, weights);
+                const double lse = row(call, b, h, i, weights);
+                if (out->lse.data != NULL) qkvet_set(&out->lse, at, lse);
                 for (j = 0; out->weights.data != NULL && j < call->n_k; j++) {
                     qkvet_set(&out->weights, at * call->n_k + j, weights[j]);
                 }
@@ -57,6 +66,7 @@ static int attention(const qkvet_call *call, qkvet_output *out) {
 
 int main(void) {
     qkvet_program program = {"example-c", "1", "cpu", "float64 float32 bfloat16 float16",
-                             "scale causal mask bias", "output weights", attention};
+                             "scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed",
+                             "output weights lse", attention};
     return qkvet_main(&program);
 }

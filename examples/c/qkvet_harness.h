@@ -49,7 +49,8 @@ typedef enum {
     QKVET_FLOAT16,
     QKVET_FLOAT8_E4M3FN,
     QKVET_FLOAT8_E5M2,
-    QKVET_BOOL
+    QKVET_BOOL,
+    QKVET_INT64
 } qkvet_dtype;
 
 /* How a call ended. */
@@ -83,24 +84,37 @@ typedef struct {
     int has_scale;       /* whether it was asked for */
     int causal;          /* key j <= i + n_k - n_q */
     const char *case_id; /* for logs; may be empty */
+    /* What follows is off unless qkvet_program.options lists it. Query i stands at key p = i + n_k - n_q, with the numbers of
+     * its batch item or packed sequence, and counted from the first key of its sequence; causal is j <= p. */
+    double softcap;             /* c > 0: c * tanh(x / c) of a scaled score x; 0 if there is none */
+    int64_t window_left;        /* j >= p - window_left; -1 if that side is open */
+    int64_t window_right;       /* j <= p + window_right; the same */
+    qkvet_tensor sinks;         /* (h_q): exp(sink) joins the sum that the softmax divides by; data is NULL if there is none */
+    qkvet_tensor alibi_slopes;  /* (h_q): -slope * |p - j| is added where the bias is */
+    qkvet_tensor key_lengths;   /* (b), int64: keys of each item, the rest is padding; see qkvet_get_whole */
+    qkvet_tensor query_lengths; /* (b), int64: queries of each item, the rest sees no key */
+    qkvet_tensor query_offsets; /* int64: where each packed sequence begins, and n_q; option "packed", with key_offsets */
+    qkvet_tensor key_offsets;   /* int64: the same of its keys, and n_k */
 } qkvet_call;
 
-/* Both tensors are allocated, and filled with NaN so that what is not written shows. */
+/* The tensors are allocated, and filled with NaN so that what is not written shows. */
 typedef struct {
     qkvet_tensor output;  /* (b, h_q, n_q, d_v), in the format of the query */
     qkvet_tensor weights; /* (b, h_q, n_q, n_k); data is NULL if they were not asked for */
     int fatal;            /* set to 1 if the process is of no use after this call */
     char reason[QKVET_REASON_SIZE]; /* ASCII, for every answer but QKVET_OK; see qkvet_because */
+    qkvet_tensor lse; /* (b, h_q, n_q), float64 if the query is, else float32; data is NULL if it was not asked for */
 } qkvet_output;
 
-/* The lists are words with spaces between; NULL stands for all that qkvet knows. What is not listed is never asked. */
+/* The lists are words with spaces between; what is not listed is never asked. NULL stands for all dtypes that qkvet knows, for
+ * the options "scale causal mask bias" and for the outputs "output weights". */
 typedef struct {
     const char *name;
     const char *version; /* NULL, or shown in reports; so is device */
     const char *device;
     const char *dtypes;  /* "float64 float32 bfloat16 float16" */
-    const char *options; /* "scale causal mask bias" */
-    const char *outputs; /* "output weights" */
+    const char *options; /* "scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" */
+    const char *outputs; /* "output weights lse" */
     int (*attention)(const qkvet_call *call, qkvet_output *out);
 } qkvet_program;
 
@@ -115,6 +129,17 @@ static inline double qkvet_get(const qkvet_tensor *tensor, size_t idx);
 
 /* The same of a mask or bias that is broadcast, at batch item b, head h, query i, key j. */
 static inline double qkvet_get_at(const qkvet_tensor *tensor, size_t b, size_t h, size_t i, size_t j);
+
+/* Element `idx` of lengths or offsets. */
+static inline int64_t qkvet_get_whole(const qkvet_tensor *tensor, size_t idx);
+
+/* The keys first <= j < end that a query may see, mask and bias aside, and the key that it stands at. */
+typedef struct {
+    int64_t first, end, position;
+} qkvet_reach;
+
+/* That of query i of batch item b: causal, window, lengths and packed sequences in one. */
+static inline qkvet_reach qkvet_reach_of(const qkvet_call *call, size_t b, size_t i);
 
 /* Writes element `idx`, rounded once to the tensor's format, ties to even. */
 static inline void qkvet_set(qkvet_tensor *tensor, size_t idx, double x);
@@ -132,6 +157,7 @@ static inline const qkvet_format *qkvet_format_of(qkvet_dtype dtype) {
     static const qkvet_format formats[] = {
         {"float64", 8, 52, 1023}, {"float32", 4, 23, 127},    {"bfloat16", 2, 7, 127}, {"float16", 2, 10, 15},
         {"float8_e4m3fn", 1, 3, 7}, {"float8_e5m2", 1, 2, 15}, {"bool", 1, 0, 0},
+        {"int64", 8, 0, 0},
     };
     return &formats[dtype];
 }
@@ -190,10 +216,17 @@ static inline double qkvet_get(const qkvet_tensor *tensor, size_t idx) {
     case QKVET_FLOAT64: memcpy(&x64, at, sizeof x64); return x64;
     case QKVET_FLOAT32: memcpy(&x32, at, sizeof x32); return (double)x32;
     case QKVET_BOOL: return *at ? 1.0 : 0.0;
+    case QKVET_INT64: return (double)qkvet_get_whole(tensor, idx);
     case QKVET_BFLOAT16:
     case QKVET_FLOAT16: memcpy(&bits, at, sizeof bits); return qkvet_from_bits(tensor->dtype, bits);
     default: return qkvet_from_bits(tensor->dtype, *at);
     }
+}
+
+static inline int64_t qkvet_get_whole(const qkvet_tensor *tensor, size_t idx) {
+    int64_t n;
+    memcpy(&n, (const unsigned char *)tensor->data + idx * sizeof n, sizeof n);
+    return n;
 }
 
 static inline double qkvet_get_at(const qkvet_tensor *tensor, size_t b, size_t h, size_t i, size_t j) {
@@ -208,11 +241,16 @@ static inline double qkvet_get_at(const qkvet_tensor *tensor, size_t b, size_t h
 static inline void qkvet_set(qkvet_tensor *tensor, size_t idx, double x) {
     unsigned char *at = (unsigned char *)tensor->data + idx * qkvet_format_of(tensor->dtype)->size;
     float x32 = (float)x;
+    int64_t whole;
     uint16_t bits;
     switch (tensor->dtype) {
     case QKVET_FLOAT64: memcpy(at, &x, sizeof x); break;
     case QKVET_FLOAT32: memcpy(at, &x32, sizeof x32); break;
     case QKVET_BOOL: *at = x != 0; break;
+    case QKVET_INT64:
+        whole = (int64_t)x;
+        memcpy(at, &whole, sizeof whole);
+        break;
     case QKVET_BFLOAT16:
     case QKVET_FLOAT16:
         bits = (uint16_t)qkvet_to_bits(tensor->dtype, x);
@@ -220,6 +258,31 @@ static inline void qkvet_set(qkvet_tensor *tensor, size_t idx, double x) {
         break;
     default: *at = (unsigned char)qkvet_to_bits(tensor->dtype, x);
     }
+}
+
+static inline qkvet_reach qkvet_reach_of(const qkvet_call *call, size_t b, size_t i) {
+    qkvet_reach keys = {0, 0, 0};
+    int64_t query_end = (int64_t)call->n_q, query = (int64_t)i;
+    size_t s = 0;
+    keys.end = (int64_t)call->n_k;
+    if (call->query_offsets.data != NULL) {
+        while (qkvet_get_whole(&call->query_offsets, s + 1) <= query) s++;
+        query_end = qkvet_get_whole(&call->query_offsets, s + 1);
+        keys.first = qkvet_get_whole(&call->key_offsets, s);
+        keys.end = qkvet_get_whole(&call->key_offsets, s + 1);
+    }
+    if (call->query_lengths.data != NULL) query_end = qkvet_get_whole(&call->query_lengths, b);
+    if (call->key_lengths.data != NULL) keys.end = qkvet_get_whole(&call->key_lengths, b);
+    keys.position = query + keys.end - query_end; /* the last query stands at the last key */
+    if (query >= query_end) keys.end = keys.first;
+    if (call->causal && keys.end > keys.position + 1) keys.end = keys.position + 1;
+    if (call->window_right >= 0 && keys.end - keys.position - 1 > call->window_right) {
+        keys.end = keys.position + call->window_right + 1;
+    }
+    if (call->window_left >= 0 && keys.position - keys.first > call->window_left) {
+        keys.first = keys.position - call->window_left;
+    }
+    return keys;
 }
 
 static inline int qkvet_because(qkvet_output *out, int status, const char *format, ...) {
@@ -612,11 +675,11 @@ static inline int qkvet_tensor_from(
     if (dtype == NULL || dtype->kind != QKVET_JSON_STRING || shape == NULL || shape->kind != QKVET_JSON_ARRAY) {
         return qkvet_because(out, QKVET_ERROR, "%s: expected a tensor with dtype and shape", name);
     }
-    for (known = QKVET_FLOAT64; known <= QKVET_BOOL; known++) {
+    for (known = QKVET_FLOAT64; known <= QKVET_INT64; known++) {
         if (strcmp(dtype->text, qkvet_format_of((qkvet_dtype)known)->name) == 0) break;
     }
-    if (known > QKVET_BOOL ||
-        (known != QKVET_BOOL && !qkvet_lists(session->program->dtypes, dtype->text, dtype->length))) {
+    if (known > QKVET_INT64 ||
+        (known < QKVET_BOOL && !qkvet_lists(session->program->dtypes, dtype->text, dtype->length))) {
         return qkvet_because(out, QKVET_UNSUPPORTED, "%s: dtype %.32s", name, dtype->text);
     }
     tensor->dtype = (qkvet_dtype)known;
@@ -644,33 +707,66 @@ static inline int qkvet_tensor_from(
     return QKVET_OK;
 }
 
-/* `scale` and `scale_hex` are the same number; the second is exact whatever the parser does. */
+/* Whether the program offers an option; one that lists none offers the first four. */
+static inline int qkvet_offers(const qkvet_session *session, const char *option) {
+    const char *options = session->program->options;
+    return qkvet_lists(options != NULL ? options : "scale causal mask bias", option, strlen(option));
+}
+
+/* `scale` and `scale_hex` are the same number; the second is exact whatever the parser does. So with softcap. */
+static inline int qkvet_number_from(const qkvet_json *param, int is_hex, int is_known, double *x, qkvet_output *out) {
+    char *end = param->text;
+    double read;
+    if (param->kind != (is_hex ? QKVET_JSON_STRING : QKVET_JSON_NUMBER)) {
+        return qkvet_because(out, QKVET_ERROR, "%s: expected a number", param->key);
+    }
+    read = strtod(param->text, &end);
+    if (param->length == 0 || end != param->text + param->length) {
+        return qkvet_because(out, QKVET_ERROR, "%s: expected a number, got %.32s", param->key, param->text);
+    }
+    if (is_hex || !is_known) *x = read;
+    return QKVET_OK;
+}
+
+static inline int qkvet_window_from(
+    const qkvet_reader *reader, const qkvet_json *window, const char *name, int64_t *side, qkvet_output *out) {
+    const qkvet_json *n = qkvet_member(reader, window, name);
+    uint64_t whole;
+    if (n == NULL || n->kind == QKVET_JSON_NULL) return QKVET_OK;
+    if (!qkvet_whole(n, &whole)) {
+        return qkvet_because(out, QKVET_ERROR, "window.%s: expected a whole number or null", name);
+    }
+    *side = whole > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)whole;
+    return QKVET_OK;
+}
+
 static inline int qkvet_param(
     const qkvet_session *session, const qkvet_json *param, qkvet_call *call, qkvet_output *out) {
-    const char *options = session->program->options;
-    int is_hex = strcmp(param->key, "scale_hex") == 0;
-    if ((is_hex || strcmp(param->key, "scale") == 0) && qkvet_lists(options, "scale", 5)) {
-        char *end = param->text;
-        double scale;
-        if (param->kind != (is_hex ? QKVET_JSON_STRING : QKVET_JSON_NUMBER)) {
-            return qkvet_because(out, QKVET_ERROR, "%s: expected a number", param->key);
-        }
-        scale = strtod(param->text, &end);
-        if (param->length == 0 || end != param->text + param->length) {
-            return qkvet_because(out, QKVET_ERROR, "%s: expected a number, got %.32s", param->key, param->text);
-        }
-        if (is_hex || !call->has_scale) call->scale = scale;
+    const char *key = param->key;
+    int is_hex = strcmp(key, "scale_hex") == 0 || strcmp(key, "softcap_hex") == 0, status;
+    if ((strcmp(key, "scale") == 0 || strcmp(key, "scale_hex") == 0) && qkvet_offers(session, "scale")) {
+        status = qkvet_number_from(param, is_hex, call->has_scale, &call->scale, out);
         call->has_scale = 1;
-        return QKVET_OK;
+        return status;
     }
-    if (strcmp(param->key, "causal") == 0 && qkvet_lists(options, "causal", 6)) {
+    if ((strcmp(key, "softcap") == 0 || strcmp(key, "softcap_hex") == 0) && qkvet_offers(session, "softcap")) {
+        return qkvet_number_from(param, is_hex, call->softcap != 0, &call->softcap, out);
+    }
+    if (strcmp(key, "causal") == 0 && qkvet_offers(session, "causal")) {
         if (param->kind != QKVET_JSON_TRUE && param->kind != QKVET_JSON_FALSE) {
             return qkvet_because(out, QKVET_ERROR, "causal: expected true or false");
         }
         call->causal = param->kind == QKVET_JSON_TRUE;
         return QKVET_OK;
     }
-    return qkvet_because(out, QKVET_UNSUPPORTED, "no option %.64s", param->key);
+    if (strcmp(key, "window") == 0 && qkvet_offers(session, "window")) {
+        if (param->kind != QKVET_JSON_OBJECT) return qkvet_because(out, QKVET_ERROR, "window: expected left and right");
+        status = qkvet_window_from(&session->reader, param, "left", &call->window_left, out);
+        return status != QKVET_OK
+            ? status
+            : qkvet_window_from(&session->reader, param, "right", &call->window_right, out);
+    }
+    return qkvet_because(out, QKVET_UNSUPPORTED, "no option %.64s", key);
 }
 
 /* Whether a mask or bias, if there is one, spreads over (b, h_q, n_q, n_k). */
@@ -683,7 +779,38 @@ static inline int qkvet_spreads(const qkvet_tensor *tensor, const qkvet_call *ca
         size_t n = tensor->shape[axis];
         if (n != 1 && n != full[axis + 4 - tensor->n_axes]) return 0;
     }
-    return (tensor->dtype == QKVET_BOOL) == (tensor == &call->mask);
+    return (tensor->dtype == QKVET_BOOL) == (tensor == &call->mask) && tensor->dtype != QKVET_INT64;
+}
+
+/* Whether a tensor, if there is one, has one axis of n numbers. */
+static inline int qkvet_is_row(const qkvet_tensor *tensor, size_t n, int is_whole) {
+    return tensor->data == NULL || (tensor->n_axes == 1 && tensor->shape[0] == n &&
+                                    (is_whole ? tensor->dtype == QKVET_INT64 : tensor->dtype < QKVET_BOOL));
+}
+
+/* Whether lengths, if there are any, are one of at most n for each item. */
+static inline int qkvet_are_lengths(const qkvet_tensor *lengths, size_t b, size_t n) {
+    size_t at;
+    if (!qkvet_is_row(lengths, b, 1)) return 0;
+    for (at = 0; lengths->data != NULL && at < b; at++) {
+        int64_t length = qkvet_get_whole(lengths, at);
+        if (length < 0 || (uint64_t)length > n) return 0;
+    }
+    return 1;
+}
+
+/* Whether offsets, if there are any, ascend from 0 to n. */
+static inline int qkvet_are_offsets(const qkvet_tensor *offsets, size_t n) {
+    int64_t last = 0;
+    size_t at;
+    if (offsets->data == NULL) return 1;
+    if (offsets->n_axes != 1 || offsets->shape[0] == 0 || !qkvet_is_row(offsets, offsets->shape[0], 1)) return 0;
+    for (at = 0; at < offsets->shape[0]; at++) {
+        int64_t offset = qkvet_get_whole(offsets, at);
+        if (offset < last || (at == 0 && offset != 0)) return 0;
+        last = offset;
+    }
+    return (uint64_t)last == n;
 }
 
 /* Reads extents off the tensors and holds them against each other. */
@@ -700,24 +827,65 @@ static inline int qkvet_extents(qkvet_call *call, qkvet_output *out) {
         return qkvet_because(out, QKVET_ERROR,
                              "shapes: expected (b, h_q, n_q, d_k), (b, h_k, n_k, d_k) and (b, h_k, n_k, d_v)");
     }
-    if (query->dtype == QKVET_BOOL || key->dtype != query->dtype || value->dtype != query->dtype) {
+    if (query->dtype >= QKVET_BOOL || key->dtype != query->dtype || value->dtype != query->dtype) {
         return qkvet_because(out, QKVET_ERROR, "dtypes: expected one format of numbers for query, key and value");
     }
     if (!qkvet_spreads(&call->mask, call) || !qkvet_spreads(&call->bias, call)) {
         return qkvet_because(out, QKVET_ERROR,
                              "mask, bias: expected bool, and numbers, that broadcast to (b, h_q, n_q, n_k)");
     }
+    if (!qkvet_is_row(&call->sinks, call->h_q, 0) || !qkvet_is_row(&call->alibi_slopes, call->h_q, 0)) {
+        return qkvet_because(out, QKVET_ERROR, "sinks, alibi_slopes: expected a number for each query head");
+    }
+    if (!qkvet_are_lengths(&call->key_lengths, call->b, call->n_k) ||
+        !qkvet_are_lengths(&call->query_lengths, call->b, call->n_q)) {
+        return qkvet_because(out, QKVET_ERROR, "lengths: expected an int64 for each item, at most n_k and n_q");
+    }
+    if (!qkvet_are_offsets(&call->key_offsets, call->n_k) || !qkvet_are_offsets(&call->query_offsets, call->n_q) ||
+        (call->key_offsets.data == NULL) != (call->query_offsets.data == NULL) ||
+        call->key_offsets.shape[0] != call->query_offsets.shape[0]) {
+        return qkvet_because(out, QKVET_ERROR, "offsets: expected both, as many int64, ascending from 0 to n_q and n_k");
+    }
     if (!call->has_scale) call->scale = 1 / sqrt((double)call->d_k);
     return QKVET_OK;
 }
 
-/* A result: four axes in the format of the query. */
-static inline int qkvet_result(qkvet_tensor *tensor, const qkvet_call *call, size_t n_columns) {
-    const size_t shape[] = {call->b, call->h_q, call->n_q, n_columns};
-    tensor->dtype = call->query.dtype;
-    tensor->n_axes = 4;
+/* A result: three or four axes. */
+static inline int qkvet_result(qkvet_tensor *tensor, const qkvet_call *call, qkvet_dtype dtype, size_t n_axes, size_t n) {
+    const size_t shape[] = {call->b, call->h_q, call->n_q, n};
+    tensor->dtype = dtype;
+    tensor->n_axes = n_axes;
     memcpy(tensor->shape, shape, sizeof shape);
     return qkvet_measure(tensor) && qkvet_allocate(tensor);
+}
+
+enum { QKVET_N_TENSORS = 11 };
+
+/* The tensors of a call, and their names on the wire. */
+static inline const char *qkvet_input(qkvet_call *call, int at, qkvet_tensor **tensor) {
+    static const char *const names[QKVET_N_TENSORS] = {
+        "query", "key", "value", "mask", "bias", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "query_offsets",
+        "key_offsets"};
+    qkvet_tensor *const tensors[QKVET_N_TENSORS] = {
+        &call->query, &call->key, &call->value, &call->mask, &call->bias, &call->sinks, &call->alibi_slopes,
+        &call->key_lengths, &call->query_lengths, &call->query_offsets, &call->key_offsets};
+    *tensor = tensors[at];
+    return names[at];
+}
+
+/* Puts a tensor of the request where it belongs. */
+static inline int qkvet_place(qkvet_session *session, const qkvet_json *json, qkvet_call *call, qkvet_output *out) {
+    qkvet_tensor *tensor;
+    int at;
+    for (at = 0; at < QKVET_N_TENSORS; at++) {
+        const char *name = qkvet_input(call, at, &tensor);
+        const char *option = strstr(name, "_offsets") != NULL ? "packed" : name;
+        if (strcmp(json->key, name) != 0) continue;
+        if (at > 2 && !qkvet_offers(session, option)) break;
+        if (tensor->data != NULL) return qkvet_because(out, QKVET_ERROR, "%s: expected once", name);
+        return qkvet_tensor_from(session, json, tensor, out);
+    }
+    return qkvet_because(out, QKVET_UNSUPPORTED, "no tensor %.64s", json->key);
 }
 
 /* From the request to a call with room for its results. What the program did not list is answered here. */
@@ -725,8 +893,11 @@ static inline int qkvet_prepare(qkvet_session *session, const qkvet_json *run, q
     const qkvet_reader *reader = &session->reader;
     const qkvet_json *params = qkvet_member(reader, run, "params"), *tensors = qkvet_member(reader, run, "tensors");
     const qkvet_json *want = qkvet_member(reader, run, "want"), *case_id = qkvet_member(reader, run, "case");
-    int status = QKVET_OK, wants_weights = 0;
+    const char *outputs = session->program->outputs != NULL ? session->program->outputs : "output weights";
+    int status = QKVET_OK, wants_weights = 0, wants_lse = 0;
+    qkvet_dtype dtype, wide;
     size_t idx;
+    call->window_left = call->window_right = -1;
     call->case_id = case_id != NULL && case_id->kind == QKVET_JSON_STRING ? case_id->text : "";
     if ((params != NULL && params->kind != QKVET_JSON_OBJECT) || (want != NULL && want->kind != QKVET_JSON_ARRAY)) {
         return qkvet_because(out, QKVET_ERROR, "params, want: expected an object and a list");
@@ -734,31 +905,27 @@ static inline int qkvet_prepare(qkvet_session *session, const qkvet_json *run, q
     for (idx = want != NULL ? want->child : 0; idx != 0; idx = reader->values[idx].next) {
         const qkvet_json *word = &reader->values[idx];
         int is_text = word->kind == QKVET_JSON_STRING;
-        if (!is_text || !qkvet_lists("output weights", word->text, word->length) ||
-            !qkvet_lists(session->program->outputs, word->text, word->length)) {
+        if (!is_text || !qkvet_lists("output weights lse", word->text, word->length) ||
+            !qkvet_lists(outputs, word->text, word->length)) {
             return qkvet_because(out, QKVET_UNSUPPORTED, "no result %.64s", is_text ? word->text : "of that name");
         }
         wants_weights |= strcmp(word->text, "weights") == 0;
+        wants_lse |= strcmp(word->text, "lse") == 0;
     }
     for (idx = params != NULL ? params->child : 0; idx != 0 && status == QKVET_OK; idx = reader->values[idx].next) {
         status = qkvet_param(session, &reader->values[idx], call, out);
     }
     idx = tensors != NULL && tensors->kind == QKVET_JSON_OBJECT ? tensors->child : 0;
     for (; idx != 0 && status == QKVET_OK; idx = reader->values[idx].next) {
-        static const char *const names[] = {"query", "key", "value", "mask", "bias"};
-        qkvet_tensor *const places[] = {&call->query, &call->key, &call->value, &call->mask, &call->bias};
-        const qkvet_json *tensor = &reader->values[idx];
-        int at = 0;
-        while (at < 5 && strcmp(tensor->key, names[at]) != 0) at++;
-        if (at == 5 || (at > 2 && !qkvet_lists(session->program->options, names[at], 4))) {
-            return qkvet_because(out, QKVET_UNSUPPORTED, "no tensor %.64s", tensor->key);
-        }
-        if (places[at]->data != NULL) return qkvet_because(out, QKVET_ERROR, "%s: expected once", names[at]);
-        status = qkvet_tensor_from(session, tensor, places[at], out);
+        status = qkvet_place(session, &reader->values[idx], call, out);
     }
     if (status == QKVET_OK) status = qkvet_extents(call, out);
-    if (status == QKVET_OK && (!qkvet_result(&out->output, call, call->d_v) ||
-                               (wants_weights && !qkvet_result(&out->weights, call, call->n_k)))) {
+    if (status != QKVET_OK) return status;
+    dtype = call->query.dtype;
+    wide = dtype == QKVET_FLOAT64 ? QKVET_FLOAT64 : QKVET_FLOAT32;
+    if (!qkvet_result(&out->output, call, dtype, 4, call->d_v) ||
+        (wants_weights && !qkvet_result(&out->weights, call, dtype, 4, call->n_k)) ||
+        (wants_lse && !qkvet_result(&out->lse, call, wide, 3, 1))) {
         status = qkvet_because(out, QKVET_ERROR, "results: expected tensors that fit into memory");
     }
     return status;
@@ -862,21 +1029,21 @@ static inline void qkvet_send_tensor(const qkvet_session *session, const char *n
 /* Whether n_bytes is still what format and shape say: the function may have changed all three. */
 static inline int qkvet_is_tensor(const qkvet_tensor *claimed) {
     qkvet_tensor tensor = *claimed;
-    return tensor.data == NULL || (tensor.n_axes <= QKVET_MOST_AXES && (unsigned)tensor.dtype <= QKVET_BOOL &&
+    return tensor.data == NULL || (tensor.n_axes <= QKVET_MOST_AXES && (unsigned)tensor.dtype <= QKVET_INT64 &&
                                    qkvet_measure(&tensor) && tensor.n_bytes == claimed->n_bytes);
 }
 
 /* Calls the function, and tells whether it left its inputs alone. */
 static inline int qkvet_run_program(
-    const qkvet_program *program, const qkvet_call *call, qkvet_output *out, int *unchanged, uint64_t *nanoseconds) {
-    const qkvet_tensor *inputs[] = {&call->query, &call->key, &call->value, &call->mask, &call->bias};
-    void *copies[5] = {NULL, NULL, NULL, NULL, NULL};
+    const qkvet_program *program, qkvet_call *call, qkvet_output *out, int *unchanged, uint64_t *nanoseconds) {
+    void *copies[QKVET_N_TENSORS];
+    qkvet_tensor *input;
     struct timespec start, end;
     int at, status;
-    for (at = 0; at < 5; at++) {
-        if (inputs[at]->data == NULL) continue;
-        copies[at] = malloc(inputs[at]->n_bytes ? inputs[at]->n_bytes : 1);
-        if (copies[at] != NULL) memcpy(copies[at], inputs[at]->data, inputs[at]->n_bytes);
+    for (at = 0; at < QKVET_N_TENSORS; at++) {
+        (void)qkvet_input(call, at, &input);
+        copies[at] = input->data != NULL ? malloc(input->n_bytes ? input->n_bytes : 1) : NULL;
+        if (copies[at] != NULL) memcpy(copies[at], input->data, input->n_bytes);
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     status = program->attention(call, out);
@@ -884,11 +1051,13 @@ static inline int qkvet_run_program(
     *nanoseconds = (uint64_t)(((int64_t)end.tv_sec - (int64_t)start.tv_sec) * 1000000000 +
                               ((int64_t)end.tv_nsec - (int64_t)start.tv_nsec));
     *unchanged = 1;
-    for (at = 0; at < 5; at++) {
-        if (copies[at] != NULL && memcmp(copies[at], inputs[at]->data, inputs[at]->n_bytes) != 0) *unchanged = 0;
+    for (at = 0; at < QKVET_N_TENSORS; at++) {
+        (void)qkvet_input(call, at, &input);
+        if (copies[at] != NULL && memcmp(copies[at], input->data, input->n_bytes) != 0) *unchanged = 0;
         free(copies[at]);
     }
-    if (status == QKVET_OK && (!qkvet_is_tensor(&out->output) || !qkvet_is_tensor(&out->weights))) {
+    if (status == QKVET_OK &&
+        (!qkvet_is_tensor(&out->output) || !qkvet_is_tensor(&out->weights) || !qkvet_is_tensor(&out->lse))) {
         return qkvet_because(out, QKVET_MALFORMED, "results: expected as many bytes as format and shape say");
     }
     return status;
@@ -899,7 +1068,8 @@ static inline void qkvet_answer_run(qkvet_session *session, const qkvet_json *ru
     qkvet_call call;
     qkvet_output out;
     uint64_t seq, nanoseconds = 0;
-    int status, unchanged = 1;
+    qkvet_tensor *input;
+    int status, unchanged = 1, at;
     FILE *to = session->answers;
     memset(&call, 0, sizeof call);
     memset(&out, 0, sizeof out);
@@ -919,14 +1089,21 @@ static inline void qkvet_answer_run(qkvet_session *session, const qkvet_json *ru
             (void)fputc(',', to);
             qkvet_send_tensor(session, "weights", &out.weights);
         }
+        if (out.lse.data != NULL) {
+            (void)fputc(',', to);
+            qkvet_send_tensor(session, "lse", &out.lse);
+        }
         (void)fputc('}', to);
     } else {
         (void)fputs(",\"reason\":", to);
         qkvet_send_text(to, out.reason[0] != '\0' ? out.reason : "no reason given");
     }
     (void)fputs(out.fatal ? ",\"fatal\":true}\n" : "}\n", to);
-    free(call.query.data), free(call.key.data), free(call.value.data), free(call.mask.data), free(call.bias.data);
-    free(out.output.data), free(out.weights.data);
+    for (at = 0; at < QKVET_N_TENSORS; at++) {
+        (void)qkvet_input(&call, at, &input);
+        free(input->data);
+    }
+    free(out.output.data), free(out.weights.data), free(out.lse.data);
 }
 
 /* One line of the conversation; 0 if it ends here. */

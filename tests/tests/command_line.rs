@@ -149,6 +149,8 @@ fn unknown_names_get_the_nearest_known_one() {
     check(&["check", "builtin:flash", "--convention", "causal=uper-left"], "did you mean `upper-left`?");
     check(&["check", "builtin:flash", "--convention", "causal"], "expected field=value");
     check(&["check", "builtin:flash", "--contract", "bf16-flas"], "did you mean `bf16-flash`?");
+    check(&["check", "builtin:flash", "--contract", "bf16-flash+split-vk"], "did you mean `split-kv`?");
+    check(&["check", "builtin:flash", "--contract", "f32+f16-accumulation"], "expected a contract of float16");
     check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
     check(&["explain", "QK999"], "expected a law, fault, convention, contract or code");
     check(&["schema", "lw"], "did you mean `law`?");
@@ -168,6 +170,17 @@ fn a_suite_of_the_user_works() {
     run(folder.path(), &["check", "builtin:fault/negative-values-lost", "--law", "doubled.yaml"]).expect(1, &["QK421"]);
 }
 
+/// The verdict names the contract in the order of its parts, whatever the order they were given in.
+#[test]
+fn a_composed_contract_is_judged_by_and_named() {
+    let folder = folder();
+    let one =
+        ["check", "builtin:flash", "--suite", "smoke", "--dtype", "float32", "--contract", "f32+tile-32+depth-64"];
+    run(folder.path(), &one).expect(0, &["under f32+depth-64+tile-32"]);
+    let report = run(folder.path(), &[&one[..], &["--format", "json"]].concat()).json();
+    assert_eq!(report["run"]["contracts"]["float32"], "f32+depth-64+tile-32");
+}
+
 #[test]
 fn lists_and_explanations_name_everything() {
     let folder = folder();
@@ -176,6 +189,9 @@ fn lists_and_explanations_name_everything() {
         finished.expect(0, &[]);
         assert!(finished.stdout.lines().count() >= 2, "{what}");
     }
+    run(folder.path(), &["list", "contracts"]).expect(0, &["e4m3-flash", "+split-kv", "+depth-N"]);
+    run(folder.path(), &["explain", "+split-kv"]).expect(0, &["modifier +split-kv", "allows    merges"]);
+    run(folder.path(), &["explain", "f32+depth-16"]).expect(0, &["contract f32+depth-16", "at most 16 for scores"]);
     run(folder.path(), &["explain", "QK221"]).expect(0, &["gqa-modulo", "grouped-heads"]);
     run(folder.path(), &["explain", "row-stochasticity"]).expect(0, &["attended"]);
     run(folder.path(), &["--help"]).expect(0, &["qkvet check builtin:flash", "Exit codes"]);

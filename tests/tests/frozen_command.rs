@@ -105,6 +105,10 @@ fn a_tampered_case_is_refused() {
     run(folder, &["check", "builtin:flash", "--cases", "empty", "--suite", "core"]).expect(2, &["cannot be used with"]);
 }
 
+/// How the faults begin that strike no frozen call.
+const OF_LATER_OPTIONS: [&str; 9] =
+    ["softcap-", "alibi-", "window-", "sinks-", "lse-", "key-lengths-", "query-lengths-", "lengths-", "packed-"];
+
 #[test]
 fn the_frozen_folders_of_the_repository_hold() {
     for suite in ["smoke", "core"] {
@@ -118,7 +122,9 @@ fn the_frozen_folders_of_the_repository_hold() {
         let fault = line.split_whitespace().nth(1).expect("a code and an id");
         let args = ["check", &format!("builtin:fault/{fault}"), "--cases", "snapshots/core", "-q"];
         let finished = run(root(), &args);
-        assert_eq!(finished.code, Some(1), "{fault} survives\n{}", finished.stdout);
+        // Frozen calls have no options but the first four, and ask for outputs only.
+        let expected = if OF_LATER_OPTIONS.iter().any(|option| fault.starts_with(option)) { 0 } else { 1 };
+        assert_eq!(finished.code, Some(expected), "{fault}\n{}", finished.stdout);
     }
 }
 
@@ -156,7 +162,7 @@ fn outputs_computed_elsewhere_are_judged() {
     job("right", &format!("{right}:attention"));
     run(folder, &["judge", "npz", "right"]).expect(0, &["no finding in"]);
 
-    let wrong = std::fs::read_to_string(&right).expect("the example").replace("n_k - n_q", "0");
+    let wrong = std::fs::read_to_string(&right).expect("the example").replace("j <= position", "j <= i");
     std::fs::write(folder.join("wrong.py"), wrong).expect("a file");
     job("wrong", "wrong.py:attention");
     let judged = run(folder, &["judge", "npz", "wrong"]);

@@ -20,17 +20,25 @@ fn check(mode: &str, args: &[&str]) -> Finished {
     run(folder.path(), &all)
 }
 
-/// One case has the verdict, all others pass, and its evidence contains `expected`.
+/// One case has the verdict, all others pass or ask for an option that the program does not list, and its evidence contains
+/// `expected`.
 fn check_one(mode: &str, args: &[&str], code: i32, verdict: &str, expected: &str) {
     let finished = check(mode, args);
     finished.expect(code, &[]);
     let report = finished.json();
     let records = report["records"].as_array().expect("records");
-    let bad: Vec<_> = records.iter().filter(|record| record["verdict"] != "PASS").collect();
+    let bad: Vec<_> = records.iter().filter(|record| !is_right_or_not_listed(record)).collect();
     assert!(bad.len() == 1 && bad[0]["verdict"] == verdict, "{mode}: {bad:#?}");
     assert!(records.len() > 20, "{mode}: {}", records.len());
     let text = bad[0]["evidence"].to_string();
     assert!(text.contains(expected), "{mode}: lacks {expected}\n{text}");
+}
+
+fn is_right_or_not_listed(record: &serde_json::Value) -> bool {
+    let asked = "is asked only of programs that list it";
+    record["verdict"] == "PASS"
+        || record["verdict"] == "UNSUPPORTED"
+            && record["evidence"]["got"].as_str().is_some_and(|got| got.contains(asked))
 }
 
 #[test]
@@ -38,7 +46,15 @@ fn a_right_program_passes_and_declines_what_it_does_not_list() {
     let finished = check("good", &["--dtype", "float64,float16"]);
     finished.expect(0, &["float16 is not among its dtypes", "fixture 1, python"]);
     let report = finished.json();
-    assert_eq!(report["counts"]["PASS"], report["counts"]["UNSUPPORTED"].as_u64().expect("a number") * 2);
+    for record in report["records"].as_array().expect("records") {
+        let right = if record["dtype"] == "float16" {
+            record["verdict"] == "UNSUPPORTED"
+        } else {
+            is_right_or_not_listed(record)
+        };
+        assert!(right, "{record}");
+    }
+    assert!(report["counts"]["PASS"].as_u64().is_some_and(|n| n > 90));
     assert!(report.get("warnings").is_none());
 }
 
@@ -124,7 +140,11 @@ fn the_doctor_says_what_is_wrong() {
     );
     doctor("wrong", 1, &["WRONG   wrong: attention(Q, K, V) at [b=0, h=", "an answer is wrong"]);
     doctor("upper-left", 1, &["right under --convention causal=upper-left"]);
-    doctor("int64", 3, &["^ tensors.output.dtype\n  BROKEN  tensors.output.dtype: expected one of", "got `int64`"]);
+    doctor(
+        "int64",
+        3,
+        &["^ tensors.output.dtype\n  BROKEN  tensors.output.dtype: expected a floating-point format, got int64"],
+    );
     doctor("ignores", 3, &["BROKEN  expected status unsupported, got ok"]);
     doctor("segfault", 1, &["the process was killed by signal 11", "the same bits"]);
     doctor("two-answers 11", 3, &["BROKEN  expected one answer to request 11, got "]);

@@ -435,7 +435,7 @@ fn bad_tokens_are_usage_errors_with_their_place() {
     run(folder.path(), &["replay", &format!("qk1:value;float32;{tensors}"), "--target", "builtin:flash"])
         .expect(0, &["PASS", "margin"]);
     check("qk1:", &["law at character 5 of the token"]);
-    check(&format!("qk2:value;float32;{tensors}"), &["version at character 1", "expected `qk1`, got `qk2`"]);
+    check(&format!("qk3:value;float32;{tensors}"), &["version at character 1", "got `qk3`"]);
     check(&format!("qk1:value;float32;{tensors},0"), &["elements at character 55", "expected 2, got 3"]);
     check(&format!("qk1:valeu;float32;{tensors}"), &["law `valeu`", "did you mean `value`?"]);
     check(&format!("qk1:value;float32;{tensors};j=1"), &["case of the token: variable", "`j` too"]);

@@ -249,7 +249,7 @@ fn messages_that_do_not_fit_the_schema_are_seen() {
     for (field, wrong) in [
         ("/seq", json!(-1)),
         ("/status", json!("fine")),
-        ("/tensors/output/dtype", json!("int64")),
+        ("/tensors/output/dtype", json!("int16")),
         ("/tensors/output/shape/0", json!(-1)),
         ("/tensors/output/data", json!(7)),
     ] {

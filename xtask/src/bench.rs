@@ -1,5 +1,8 @@
 //! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a verdict.
 
+mod numerics;
+mod server;
+
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +15,7 @@ const SUITE: &str = "core";
 const PROGRAM: &str = "examples/c/attention.c";
 const STARTS: usize = 20;
 const RUNS: usize = 3;
+const NUMERICS: [&str; 6] = ["bench", "--package", "qkvet-engine", "--bench", "numerics", "--"];
 
 pub(crate) fn run() -> Result<(), Failure> {
     step::run(&mut step::cargo(&["build", "--release", "--package", "qkvet-cli"]))?;
@@ -36,6 +40,19 @@ pub(crate) fn run() -> Result<(), Failure> {
         cases / elapsed.as_secs_f64()
     );
     wire()
+}
+
+/// Enclosures beside their peers.
+pub(crate) fn numerics(options: &[&str]) -> Result<(), Failure> {
+    numerics::run(&numerics::Options::parse(options)?)
+}
+
+/// What enclosures of long contexts keep in memory; each in a process of its own.
+pub(crate) fn memory() -> Result<(), Failure> {
+    for which in ["long", "causal"] {
+        step::run(step::cargo(&NUMERICS).args(["memory", which]))?;
+    }
+    Ok(())
 }
 
 /// What a case costs on the wire, on the example in C, where there is a compiler for it.

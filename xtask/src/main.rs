@@ -27,6 +27,9 @@ usage: cargo xtask TASK
   check          formatting, clippy, docs, dependencies, generated files
   regen          write the generated files again
   bench          measure the release binary
+  bench numerics [--quick] [--json FILE]
+                 measure enclosures beside plain attention, PyTorch, NumPy and Arb
+  bench memory   measure what enclosures of long contexts keep in memory
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
 
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         ["check"] => check::run(),
         ["regen"] => regen::run(),
         ["bench"] => bench::run(),
+        ["bench", "numerics", options @ ..] => bench::numerics(options),
+        ["bench", "memory"] => bench::memory(),
         ["corpus"] => corpus::run(None),
         ["corpus", out] => corpus::run(Some(out)),
         ["help" | "-h" | "--help"] => {

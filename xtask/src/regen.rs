@@ -1,6 +1,7 @@
 //! `cargo xtask regen`: the files that are written by a program and kept in the repository.
 //!
-//! Contents are made in memory, so that `check` can compare without touching the tree.
+//! Contents are made in memory, so that `check` can compare without touching the tree. Of `docs/bounds.md` only the tables
+//! between two markers are generated.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,6 +11,10 @@ use crate::step::{self, Failure};
 
 /// The folder of the JSON Schemas. All of its JSON files are generated.
 const SCHEMAS: &str = "docs/schema";
+
+/// The page with the tables of the program `sharpness`, and what they lie between.
+const BOUNDS: &str = "docs/bounds.md";
+const MARKERS: (&str, &str) = ("<!-- written by `cargo xtask regen` -->\n", "<!-- until here -->");
 
 /// Contents by path from the root of the workspace.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -47,14 +52,39 @@ fn generate() -> Result<Files, Failure> {
         let schema = step::output(step::command(&qkvet).args(["schema", name]))?;
         files.insert(Path::new(SCHEMAS).join(format!("{name}.json")), schema);
     }
+    let page = with_tables(&bounds()?, &tables()?)?;
+    files.insert(PathBuf::from(BOUNDS), page.into_bytes());
     Ok(files)
+}
+
+/// What the program `sharpness` prints: the same on every machine.
+fn tables() -> Result<String, Failure> {
+    // The whole workspace, for the same reason as `step::build`.
+    step::run(&mut step::cargo(&["build", "--workspace", "--examples"]))?;
+    let program = format!("debug/examples/sharpness{}", std::env::consts::EXE_SUFFIX);
+    let printed = step::output(&mut step::command(step::target_dir()?.join(program)))?;
+    String::from_utf8(printed).map_err(|error| Failure::Step(format!("sharpness: {error}")))
+}
+
+/// The page with the tables put between the markers.
+fn with_tables(page: &str, tables: &str) -> Result<String, Failure> {
+    let (begin, end) = MARKERS;
+    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+    match parts {
+        Some((before, after)) => Ok(format!("{before}{begin}\n{}\n\n{end}{after}", tables.trim())),
+        None => Err(Failure::Step(format!("{BOUNDS}: expected {} and {end}, got not both", begin.trim()))),
+    }
+}
+
+fn bounds() -> Result<String, Failure> {
+    fs::read_to_string(step::root().join(BOUNDS)).map_err(|error| Failure::Setup(format!("{BOUNDS}: {error}")))
 }
 
 /// The generated files as they lie in the tree.
 fn present() -> Result<Files, Failure> {
     let folder = step::root().join(SCHEMAS);
     let failed = |error: std::io::Error| Failure::Setup(format!("{SCHEMAS}: {error}"));
-    let mut files = Files::new();
+    let mut files = Files::from([(PathBuf::from(BOUNDS), bounds()?.into_bytes())]);
     if !folder.exists() {
         return Ok(files);
     }
@@ -90,6 +120,16 @@ mod tests {
 
     fn files(list: &[(&str, &str)]) -> Files {
         list.iter().map(|(path, contents)| (PathBuf::from(path), contents.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn tables_lie_between_the_markers_whatever_was_there() {
+        let (begin, end) = MARKERS;
+        let page = format!("above\n{begin}old\n{end}\nbelow\n");
+        let once = with_tables(&page, "new\n").unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(once, format!("above\n{begin}\nnew\n\n{end}\nbelow\n"));
+        assert_eq!(with_tables(&once, "new").unwrap_or_else(|failure| panic!("{failure}")), once);
+        assert!(with_tables(&format!("{end}{begin}"), "new").is_err());
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, suite, report or wire
+        /// law, fault, convention, contract, modifier, suite, report or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -84,7 +84,7 @@ pub(crate) struct DeclaredArgs {
     /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) convention: Vec<String>,
-    /// Judge by this contract instead of the loosest of its format (repeatable)
+    /// Judge by this contract (`qkvet list contracts`), or contract+modifier as in bf16-flash+split-kv, instead of the loosest of its format (repeatable)
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Vec<String>,
 }
@@ -151,7 +151,7 @@ pub(crate) enum LayoutArg {
 pub(crate) struct CheckArgs {
     /// What to check
     pub(crate) target: String,
-    /// Suite: smoke, core, or a YAML file
+    /// Suite: smoke, core, long, or a YAML file
     #[arg(long, default_value = "core", value_name = "ID|FILE")]
     pub(crate) suite: String,
     /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export` wrote

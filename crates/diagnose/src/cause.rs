@@ -1,8 +1,7 @@
 //! Causes: the fault whose exact function holds every wrong result, or whose simulation returns the like.
 
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, CallResult, explains};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
 use qkvet_engine::simulate::{Simulator, faulty_meaning};
 use qkvet_spec::{Behavior, Call, Contract, Execution, Fault, Meaning, Response, Target, Tensor};
 
@@ -31,9 +30,24 @@ pub fn cause<'a>(
         Cause { fault, explained: explained.map(|(at, _)| at).collect() }
     };
     let mut causes: Vec<Cause<'a>> =
-        faults.into_iter().map(explained_by).filter(|cause| !cause.explained.is_empty()).collect();
+        faults.into_iter().map(explained_by).filter(|cause| is_confirmed(cause, failures, base)).collect();
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.explained.len()));
     causes
+}
+
+/// Whether a failure that the cause explains confirms it: where bounds are vacuous, every fault holds whatever came back.
+fn is_confirmed(cause: &Cause<'_>, failures: &[(&[CallRecord], &Contract)], base: &Meaning) -> bool {
+    let fault = cause.fault;
+    cause.explained.iter().any(|at| {
+        let (calls, contract) = failures[*at];
+        let of_meaning = |record: &CallRecord| {
+            let meaning = faulty_meaning(base, fault, &record.call);
+            meaning != *base
+                && !explains(std::slice::from_ref(record), |_| base.clone(), contract)
+                && confirms(record, &meaning, contract)
+        };
+        fault.meaning.is_empty() || calls.iter().any(of_meaning)
+    })
 }
 
 fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fault) -> bool {
@@ -52,9 +66,9 @@ fn matches(calls: &[CallRecord], contract: &Contract, base: &Meaning, fault: &Fa
     }
     let mut simulator = Simulator::new(base.clone(), Execution::standard()).with_fault(fault.clone());
     calls.iter().all(|record| match simulator.call(&record.call) {
-        Response::Output(output) => record.results().all(|result| match (result.want, &output.weights) {
-            (Want::Output, _) => alike(result, &output.output, base, contract),
-            (Want::Weights, weights) => weights.as_ref().is_some_and(|weights| alike(result, weights, base, contract)),
+        Response::Output(output) => record.results().all(|result| {
+            let simulated = result.want.of(&output);
+            simulated.is_some_and(|simulated| alike(result, simulated, base, contract))
         }),
         _ => false,
     })

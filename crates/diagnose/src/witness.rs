@@ -1,7 +1,7 @@
 //! Witnesses: the smallest input that still shows a finding, and its text.
 
 use qkvet_gen::{CasePlan, shrink};
-use qkvet_spec::{Binding, Case, CheckedLaw, Matrices};
+use qkvet_spec::{Binding, Case, CheckedLaw, Matrices, Packed, Window};
 
 /// Larger tensors are shown by their shape.
 const SHOWN_ELEMENTS: usize = 16;
@@ -40,19 +40,49 @@ pub fn describe_call(case: &Case) -> String {
     if let Some(bias) = &case.options.bias {
         parts.push(format!("bias {}", shape(&bias.shape)));
     }
+    let options = &case.options;
+    if let Some(softcap) = options.softcap {
+        parts.push(format!("softcap={softcap}"));
+    }
+    if let Some(window) = options.window {
+        parts.push(format!("window={}", window_text(window)));
+    }
+    parts.extend(options.sinks.as_ref().map(|_| "sinks".to_owned()));
+    parts.extend(options.alibi_slopes.as_ref().map(|_| "alibi_slopes".to_owned()));
+    parts.extend(options.key_lengths.as_ref().map(|lengths| format!("key_lengths={lengths:?}")));
+    parts.extend(options.query_lengths.as_ref().map(|lengths| format!("query_lengths={lengths:?}")));
+    if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
+        parts.push(format!("query_offsets={query_offsets:?} key_offsets={key_offsets:?}"));
+    }
     parts.join(" ")
+}
+
+/// Both sides of a window, `all` where it is open: `(2, all)`.
+fn window_text(window: Window) -> String {
+    let side = |n: Option<usize>| n.map_or_else(|| "all".to_owned(), |n| n.to_string());
+    format!("({}, {})", side(window.left), side(window.right))
 }
 
 /// The inputs that the law speaks of, one a line: `Q = [[1, 0]]`, or their shape where they are large.
 pub fn describe_inputs(law: &CheckedLaw, case: &Case) -> Vec<String> {
     let used = case.bindings.iter().filter(|(name, _)| law.mentions(name));
     let mut lines: Vec<String> = used.map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
+    lines.extend(option_lines(case));
+    lines
+}
+
+/// The tensors among the options.
+fn option_lines(case: &Case) -> Vec<String> {
+    let mut lines = Vec::new();
     if let Some(mask) = &case.options.mask {
         let entries: Vec<f64> = mask.data.iter().map(|m| f64::from(u8::from(*m))).collect();
         lines.push(format!("mask = {}", array(&mask.shape, &entries)));
     }
     if let Some(bias) = &case.options.bias {
         lines.push(format!("bias = {}", array(&bias.shape, &bias.data)));
+    }
+    for (name, of_heads) in [("sinks", &case.options.sinks), ("alibi_slopes", &case.options.alibi_slopes)] {
+        lines.extend(of_heads.as_ref().map(|x| format!("{name} = {}", array(&x.shape, &x.data))));
     }
     lines
 }
@@ -94,6 +124,8 @@ fn array(extents: &[usize], data: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use qkvet_spec::{CallOptions, Dims, Dtype, Tensor};
+
     use super::*;
 
     #[test]
@@ -101,5 +133,36 @@ mod tests {
         assert_eq!(array(&[2, 2], &[1.0, 0.0, -0.5, 2.0]), "[[1, 0], [-0.5, 2]]");
         assert_eq!(array(&[1, 0], &[]), "[]");
         assert_eq!(array(&[5, 5], &[0.0; 25]), "values of shape (5, 5)");
+    }
+
+    #[test]
+    fn every_option_is_named() {
+        let of_heads = |x: f64| Some(Tensor { dtype: Dtype::Float32, shape: vec![2], data: vec![x, 1.0] });
+        let dims = Dims { b: 1, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 1, d_v: 1 };
+        let case = |options| Case {
+            law: "value".to_owned(),
+            dtype: Dtype::Float32,
+            dims,
+            options,
+            bindings: std::iter::empty().collect(),
+        };
+        let padded = case(CallOptions {
+            softcap: Some(0.5),
+            window: Some(Window { left: Some(2), right: None }),
+            sinks: of_heads(0.25),
+            alibi_slopes: of_heads(0.5),
+            key_lengths: Some(vec![3]),
+            query_lengths: Some(vec![2]),
+            ..CallOptions::default()
+        });
+        assert_eq!(
+            describe_call(&padded),
+            "float32 h_q=2 n_q=3 n_k=4 softcap=0.5 window=(2, all) sinks alibi_slopes key_lengths=[3] query_lengths=[2]"
+        );
+        assert_eq!(option_lines(&padded), ["sinks = [0.25, 1]", "alibi_slopes = [0.5, 1]"]);
+        let packed = Packed { query_offsets: vec![0, 1, 3], key_offsets: vec![0, 0, 4] };
+        let packed = case(CallOptions { packed: Some(packed), ..CallOptions::default() });
+        let expected = "float32 h_q=2 n_q=3 n_k=4 query_offsets=[0, 1, 3] key_offsets=[0, 0, 4]";
+        assert_eq!(describe_call(&packed), expected);
     }
 }

@@ -4,16 +4,22 @@
 //! An output farther from the midpoint than radius plus hard bound was computed by *no* implementation that keeps the contract.
 //! Model and derivation: `docs/bounds.md#contract`.
 
+mod exact;
 mod formats;
+mod logits;
+mod lse;
+mod merging;
 mod probable;
 mod row;
 
-use qkvet_spec::Contract;
+use qkvet_spec::{Contract, LseBase};
 
+use self::exact::exact_bound;
 use self::formats::Formats;
+use self::logits::Logits;
 use self::row::RowTerms;
 use crate::enclosure::{HeadEnclosure, RowStats};
-use crate::format::{max_finite, min_normal, unit_roundoff};
+use crate::format::{max_finite, unit_roundoff};
 use crate::head::{EmptyRow, Head, Normalization};
 
 /// Covers the rounding of the bound expressions: some hundred operations on non-negative numbers, and more.
@@ -27,38 +33,56 @@ pub struct Bound {
     /// Not a proof: under independent roundings of mean zero the chance to exceed it is below 10⁻¹⁵ for each element and source
     /// of error; at most `hard`, `(n_q, d_v)`.
     pub probable: Vec<f64>,
+    /// As `hard`, for the log-sum-exp of each query, `n_q` numbers; 0 where it is −∞.
+    pub lse_hard: Vec<f64>,
+    /// As `probable`, for the log-sum-exp of each query, `n_q` numbers.
+    pub lse_probable: Vec<f64>,
 }
 
-/// Bounds the distance between the exact output of a head and that of an implementation that keeps the contract.
+/// What a bound of the natural log-sum-exp becomes in a base. The bound allows for the rounding of the factor.
+///
+/// # Error bound
+/// An upper bound of the argument, times `log₂e` in base 2; derivation: docs/bounds.md#lse-contract.
+pub fn lse_bound_in(base: LseBase, bound: f64) -> f64 {
+    match base {
+        LseBase::Natural => bound,
+        LseBase::Two => (bound * std::f64::consts::LOG2_E * (1.0 + 2.0 * f64::EPSILON)).next_up(),
+    }
+}
+
+/// Bounds the distance between the exact output of a head and that of an implementation that keeps the contract, and the same for
+/// the log-sum-exp.
 ///
 /// # Shapes
-/// `head` and its enclosure → two times `(n_q, d_v)`.
+/// `head` and its enclosure → two times `(n_q, d_v)`, two times `n_q`.
 ///
 /// # Error bound
 /// To first order `hard = (γ_d A + r_S u_S Z + 14 u_a Z + (1 + T) ε_x) · D + (u_p + (n + T) u_d) · Ā + (n + T) u_a |O| + u_o |O|` and
 /// underflow; the factors that make it a theorem are derived in docs/bounds.md#contract, the rows with bound 0 in
-/// docs/bounds.md#exact, and `probable` in docs/bounds.md#probable.
+/// docs/bounds.md#exact, `probable` in docs/bounds.md#probable and the log-sum-exp in docs/bounds.md#lse-contract.
 ///
 /// # Edge cases
-/// Both are infinite where a format of the contract could overflow, and `hard` also where an error term reaches 1 (the bound is
+/// All are infinite where a format of the contract could overflow, and the hard ones also where an error term reaches 1 (the bound is
 /// vacuous). An empty row that is defined as zeros or NaN has bound 0.
 pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) -> Bound {
-    let formats = Formats::new(contract);
-    let mut bound =
-        Bound { hard: Vec::with_capacity(enclosure.mid.len()), probable: Vec::with_capacity(enclosure.mid.len()) };
-    for (i, row) in enclosure.rows.iter().enumerate() {
-        let is_defined = row.visible == 0 && (head.n_k == 0 || !matches!(head.empty_row, EmptyRow::Mean));
-        let terms = if row.visible == 0 { RowTerms::mean(head, &formats) } else { RowTerms::new(head, row, &formats) };
-        for index in i * head.d_v..(i + 1) * head.d_v {
-            let element = Element::new(enclosure, index);
-            let (hard, probable) = match &terms {
-                _ if is_defined => (0.0, 0.0),
-                None => (f64::INFINITY, f64::INFINITY),
-                Some(terms) => bound_element(head, row, terms, &formats, &element, index - i * head.d_v),
-            };
+    let formats = Formats::new(contract, head);
+    let elements = enclosure.mid.len();
+    let mut bound = Bound {
+        hard: Vec::with_capacity(elements),
+        probable: Vec::with_capacity(elements),
+        lse_hard: Vec::with_capacity(head.n_q),
+        lse_probable: Vec::with_capacity(head.n_q),
+    };
+    for (i, stats) in enclosure.rows.iter().enumerate() {
+        let row = Row::new(head, i, stats, &formats);
+        for c in 0..head.d_v {
+            let (hard, probable) = row.element(c, &Element::new(enclosure, i * head.d_v + c));
             bound.hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
             bound.probable.push(if probable.is_nan() { hard } else { probable.min(hard) });
         }
+        let (hard, probable) = row.lse();
+        bound.lse_hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
+        bound.lse_probable.push(if probable.is_nan() { hard } else { probable.min(hard) });
     }
     bound
 }
@@ -84,67 +108,107 @@ impl Element {
     }
 }
 
-/// Hard and probable bound of column `c` of a row.
-fn bound_element(
-    head: &Head<'_>,
-    row: &RowStats,
-    terms: &RowTerms,
-    formats: &Formats,
-    element: &Element,
-    c: usize,
-) -> (f64, f64) {
-    let values_fit = element.value_abs_sum <= max_finite(formats.dot) / 2.0;
-    if !(values_fit && element.output <= max_finite(formats.dtype)) {
-        return (f64::INFINITY, f64::INFINITY);
-    }
-    let merging = merge_error(head, row, terms, formats, element);
-    if let Some(hard) = exact_bound(head, row, formats, element, c) {
-        return (hard + merging, hard + merging);
-    }
-    // An error that is not small makes the hard bound infinite, and half of the row sum is left where the probable one is finite.
-    let absolute = absolute_error(head, terms, formats, element);
-    let hard = INFLATION * terms.hard(head, formats, element, absolute / terms.mass.clamp(0.0, 1.0)) + merging;
-    let probable = INFLATION * probable::probable(head, row, terms, formats, element, 2.0 * absolute) + merging;
-    let fits = |error: f64| if element.output + error <= max_finite(formats.dtype) { error } else { f64::INFINITY };
-    (fits(hard), fits(probable))
+/// One row under a contract.
+struct Row<'a> {
+    head: &'a Head<'a>,
+    i: usize,
+    stats: &'a RowStats,
+    formats: &'a Formats,
+    logits: Logits,
+    /// Absent where a format could overflow.
+    terms: Option<RowTerms>,
+    /// Relative error of the factors that merge partial results.
+    factors: f64,
 }
 
-/// What normalizing partial results on their own and merging them may add. Derivation: `docs/bounds.md#merging`.
-fn merge_error(head: &Head<'_>, row: &RowStats, terms: &RowTerms, formats: &Formats, element: &Element) -> f64 {
-    if !formats.merges || terms.keys <= 1 || !matches!(head.normalization, Normalization::OverKeys) {
-        return 0.0;
+impl<'a> Row<'a> {
+    fn new(head: &'a Head<'a>, i: usize, stats: &'a RowStats, formats: &'a Formats) -> Self {
+        let logits = Logits::new(head, i, stats);
+        let terms = if stats.visible == 0 {
+            Some(RowTerms::mean(head, formats))
+        } else {
+            RowTerms::new(head, i, stats, &logits, formats)
+        };
+        let factors = terms.as_ref().map_or(0.0, |terms| merging::factor_error(head, &logits, terms, formats));
+        Self { head, i, stats, formats, logits, terms, factors }
     }
-    let lse = row.logit_max + libm::log(terms.keys as f64) * (1.0 + 1e-15);
-    let factor = unit_roundoff(formats.softmax) * (4.0 * lse + 16.0) + 2.0 * formats.exp_error;
-    INFLATION * 2.0 * row::expm1_upper(factor * (terms.rescalings + 2.0)) * (element.abar + element.output)
+
+    /// Whether the output is a constant by definition.
+    fn is_defined(&self) -> bool {
+        let is_mean = self.head.n_k > 0 && matches!(self.head.empty_row, EmptyRow::Mean);
+        self.stats.visible == 0 && (!is_mean || self.head.sink.is_some())
+    }
+
+    /// Hard and probable bound of column `c`.
+    fn element(&self, c: usize, element: &Element) -> (f64, f64) {
+        let (head, formats, stats, logits) = (self.head, self.formats, self.stats, &self.logits);
+        let Some(terms) = self.terms.as_ref().filter(|_| !self.is_defined()) else {
+            let nothing = if self.is_defined() { 0.0 } else { f64::INFINITY };
+            return (nothing, nothing);
+        };
+        let values_fit =
+            element.value_abs_sum <= max_finite(formats.dot) / 2.0 && formats.partials_fit(element.value_abs_sum);
+        if !(values_fit && element.output <= max_finite(formats.output)) {
+            return (f64::INFINITY, f64::INFINITY);
+        }
+        let merging = merging::merge_error(self.factors, element);
+        if let Some(hard) = exact_bound(head, (self.i, c), stats, logits, formats, element) {
+            let hard = hard + merging + merging::stored_error(terms, self.factors, formats, element);
+            return (hard, hard);
+        }
+        // An error that is not small makes the hard bound infinite, and half of the row sum is left where the probable one is finite.
+        let absolute = self.absolute_error(terms, element);
+        let weights = self.weights_underflow(terms, element);
+        let undivided = |mass: f64| if formats.divides_last { mass } else { mass.clamp(0.0, 1.0) };
+        let hard_absolute = absolute / terms.mass.clamp(0.0, 1.0) + weights / undivided(terms.mass);
+        let hard = INFLATION * terms.hard(head, formats, element, hard_absolute) + merging;
+        let probable_absolute = 2.0 * (absolute + weights / undivided(terms.sum_lower));
+        let probable =
+            INFLATION * probable::probable(head, stats, logits, terms, formats, element, probable_absolute) + merging;
+        let fits =
+            |error: f64| if element.output + error <= max_finite(formats.output) { error } else { f64::INFINITY };
+        (fits(hard), fits(probable))
+    }
+
+    /// Hard and probable bound of the log-sum-exp.
+    fn lse(&self) -> (f64, f64) {
+        match (&self.terms, self.stats.visible, self.head.sink) {
+            (_, 0, None) => (0.0, 0.0),
+            (_, 0, Some(sink)) => {
+                let bound = lse::sink_bound(sink, self.formats);
+                (bound, bound)
+            }
+            (Some(terms), ..) => lse::lse_bound(self.head, self.stats, &self.logits, terms, self.formats),
+            (None, ..) => (f64::INFINITY, f64::INFINITY),
+        }
+    }
+
+    /// Errors that do not scale with the weights, for a row sum of 1: exponentials and products that underflow, values that do as
+    /// operands.
+    fn absolute_error(&self, terms: &RowTerms, element: &Element) -> f64 {
+        let (head, formats) = (self.head, self.formats);
+        let over_queries = matches!(head.normalization, Normalization::OverQueries);
+        let queries = if over_queries { 1.0 + head.n_q as f64 } else { 1.0 };
+        let operations = 2.0 * (terms.keys as f64 + terms.rescalings) + 4.0;
+        2.0 * terms.omega * queries * spread(terms, element)
+            + operations * formats.dot_underflow
+            + 2.0 * terms.keys as f64 * formats.operand_underflow
+    }
+
+    /// Error of weights that underflow when they are rounded, for a row sum of 1.
+    fn weights_underflow(&self, terms: &RowTerms, element: &Element) -> f64 {
+        let sum = if self.formats.sum_of_rounded { spread(terms, element) } else { element.value_abs_sum };
+        self.formats.weights_underflow * sum
+    }
 }
 
-/// Errors that do not scale with the weights, for a row sum of 1: exponentials, weights and products that underflow.
-fn absolute_error(head: &Head<'_>, terms: &RowTerms, formats: &Formats, element: &Element) -> f64 {
-    let keys = terms.keys as f64;
-    let spread = element.value_abs_sum + keys * element.output;
-    let queries = if matches!(head.normalization, Normalization::OverQueries) { 1.0 + head.n_q as f64 } else { 1.0 };
-    let flushed_products = (2.0 * (keys + terms.rescalings) + 4.0) * min_normal(formats.dot);
-    2.0 * terms.omega * queries * spread + formats.weights_underflow * spread + flushed_products
-}
-
-/// The bound of an exact row; `None` if its column is not exact in some format. Derivation: `docs/bounds.md#exact`.
-fn exact_bound(head: &Head<'_>, row: &RowStats, formats: &Formats, element: &Element, c: usize) -> Option<f64> {
-    let exact = row.exact.as_ref()?;
-    let dots_vanish = exact.products_vanish || formats.dot_is_exact(row);
-    let dead_is_safe = exact.dead == 0 || row::dropped_is_safe(head, row, formats);
-    let sums = exact.sums_exactly(c, formats.fewest_bits, formats.highest_min_exponent);
-    let halvings = exact.live.trailing_zeros() as i32;
-    let weight_fits = -halvings >= formats.highest_min_exponent && halvings < formats.fewest_bits as i32;
-    if !(dots_vanish && dead_is_safe && sums && weight_fits) {
-        return None;
-    }
-    let dead = exact.dead_abs_sum[c] + exact.dead as f64 * element.output;
-    Some(if exact.dead == 0 { 0.0 } else { INFLATION * 2.5 * min_normal(formats.softmax) * dead / exact.live as f64 })
+/// `Σ|v| + n|O|`: what an error of 1 in every weight may do to the output.
+fn spread(terms: &RowTerms, element: &Element) -> f64 {
+    element.value_abs_sum + terms.keys as f64 * element.output
 }
 
 /// Unit roundoff of the output and of the three operations between sums and output.
 fn output_roundings(formats: &Formats) -> f64 {
-    let u = unit_roundoff(formats.softmax);
-    (1.0 + u) * (1.0 + u) * (1.0 + u) * (1.0 + unit_roundoff(formats.dtype)) - 1.0
+    let u = formats.softmax_unit();
+    (1.0 + u) * (1.0 + u) * (1.0 + u) * (1.0 + unit_roundoff(formats.output)) - 1.0
 }

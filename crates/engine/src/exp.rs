@@ -2,12 +2,18 @@
 //!
 //! The proof is a computation in exact rational arithmetic (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
 
+mod block;
+
 use std::f64::consts::LOG2_E;
+
+use pulp::{Arch, Simd, WithSimd};
+
+pub(crate) use block::{BlockPass, RowLanes, Track};
 
 /// Unit roundoff of `f64`.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;
 
-/// Proved relative error of [`exp1`]: `|exp1(x)/e^x − 1| ≤ 4u` for `x` in `[CUTOFF, 0]`.
+/// Proved relative error of [`exp1`]: `|exp1(x)/e^x − 1| ≤ 4u` for `x` in `[CUTOFF, −CUTOFF]`.
 pub const EXP_ERROR: f64 = 4.0 * U;
 
 /// Below this argument a weight is dropped: `e^−600 < 2.7e-261`.
@@ -38,7 +44,7 @@ pub const COEFFICIENTS: [f64; 14] = [
     1.0,
 ];
 
-/// `e^x` for `x` in `[CUTOFF, 0]`; `exp1(0) = 1` exactly.
+/// `e^x` for `x` in `[CUTOFF, −CUTOFF]`; `exp1(0) = 1` exactly.
 ///
 /// # Error bound
 /// Relative error at most [`EXP_ERROR`], in rounding to nearest. Outside of the interval: no bound claimed.
@@ -62,10 +68,10 @@ fn exp_lanes<const N: usize>(x: [f64; N]) -> [f64; N] {
             *p = *p * *r + c;
         }
     }
-    // Multiplies by 2^k: p is near 1 and k > −867, so the exponent field neither borrows nor ends.
+    // Multiplies by 2^k: p is near 1 and |k| < 867, so the exponent field neither borrows nor ends. The bits of `MAGIC` that the
+    // shift leaves are 0.
     for (p, shifted) in p.iter_mut().zip(&shifted) {
-        let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits());
-        *p = f64::from_bits(p.to_bits().wrapping_add(k << 52));
+        *p = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
     }
     p
 }
@@ -85,29 +91,44 @@ pub(crate) struct ExpSum {
 
 const LANES: usize = 16;
 
-/// Additions that a term of [`ExpSum::sum`] passes through at most, for `n` terms.
+/// Additions that a term of a sum over `n` exponentials passes through at most.
 pub(crate) fn sum_depth(n: usize) -> usize {
     n / LANES + 2 * LANES
 }
 
 /// Replaces each `x` by `exp1(x − shift)`, or by 0 where `x − shift ≤ CUTOFF` (also for `x = −∞`).
 pub(crate) fn exp_row(row: &mut [f64], shift: f64) -> ExpSum {
-    let mut lanes = Lanes::new();
-    let (chunks, rest) = row.as_chunks_mut::<LANES>();
-    for chunk in chunks {
-        lanes.step(chunk, shift);
-    }
-    if !rest.is_empty() {
-        let mut chunk = [f64::NEG_INFINITY; LANES];
-        chunk[..rest.len()].copy_from_slice(rest);
-        lanes.step(&mut chunk, shift);
-        rest.copy_from_slice(&chunk[..rest.len()]);
-    }
+    let lanes = Arch::new().dispatch(RowPass { row, shift });
     ExpSum {
         sum: lanes.sum.iter().sum(),
         approx_square_sum: lanes.square_sum.iter().sum(),
         lowest: lanes.lowest.iter().fold(0.0, |low, x| x.min(low)),
         kept: lanes.kept.iter().sum::<f64>() as usize,
+    }
+}
+
+struct RowPass<'a> {
+    row: &'a mut [f64],
+    shift: f64,
+}
+
+impl WithSimd for RowPass<'_> {
+    type Output = Lanes;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Lanes {
+        let mut lanes = Lanes::new();
+        let (chunks, rest) = self.row.as_chunks_mut::<LANES>();
+        for chunk in chunks {
+            lanes.step(chunk, self.shift);
+        }
+        if !rest.is_empty() {
+            let mut chunk = [f64::NEG_INFINITY; LANES];
+            chunk[..rest.len()].copy_from_slice(rest);
+            lanes.step(&mut chunk, self.shift);
+            rest.copy_from_slice(&chunk[..rest.len()]);
+        }
+        lanes
     }
 }
 

@@ -3,7 +3,7 @@
 //! Values of every format are held as `f64`, which contains them all. Rounding goes directly from `f64` to the format, so
 //! there is no double rounding. The names and parameters of the formats are in [`Dtype`].
 
-use qkvet_spec::Dtype;
+use qkvet_spec::{Dtype, Format};
 
 /// `x` rounded to the nearest number of the format, ties to even.
 ///
@@ -14,18 +14,18 @@ use qkvet_spec::Dtype;
 /// # Error bound
 /// `|round(x) − x| ≤ max(u·|x|, η)` when the result is finite, with `u` = [`unit_roundoff`] and `η` = half of
 /// [`smallest_subnormal`].
-pub fn round(x: f64, dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::Float64 => x,
-        Dtype::Float32 => f64::from(x as f32),
-        Dtype::Bfloat16 | Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => round_narrow(x, dtype),
+pub fn round(x: f64, format: impl Into<Format>) -> f64 {
+    match format.into() {
+        Format::Float64 => x,
+        Format::Float32 => f64::from(x as f32),
+        narrow => round_narrow(x, narrow),
     }
 }
 
 /// Whether rounding to the format leaves `x` as it is. NaN belongs to every format, infinities to those that have them.
 #[expect(clippy::float_cmp, reason = "representable means unchanged by rounding")]
-pub fn is_representable(x: f64, dtype: Dtype) -> bool {
-    x.is_nan() || round(x, dtype) == x
+pub fn is_representable(x: f64, format: impl Into<Format>) -> bool {
+    x.is_nan() || round(x, format) == x
 }
 
 /// Little-endian storage bits of the values, each first rounded to the format.
@@ -56,25 +56,27 @@ pub fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f64> {
 }
 
 /// Unit roundoff `u = 2^−p`: the relative error of one rounding in the normal range.
-pub fn unit_roundoff(dtype: Dtype) -> f64 {
-    pow2(-significant_bits(dtype))
+pub fn unit_roundoff(format: impl Into<Format>) -> f64 {
+    pow2(-significant_bits(format))
 }
 
 /// Smallest positive normal number.
-pub fn min_normal(dtype: Dtype) -> f64 {
-    pow2(dtype.min_exponent())
+pub fn min_normal(format: impl Into<Format>) -> f64 {
+    pow2(format.into().min_exponent())
 }
 
 /// Smallest positive number, a subnormal: the spacing of numbers below the normal range.
-pub fn smallest_subnormal(dtype: Dtype) -> f64 {
-    pow2(dtype.min_exponent() - significant_bits(dtype) + 1)
+pub fn smallest_subnormal(format: impl Into<Format>) -> f64 {
+    let format = format.into();
+    pow2(format.min_exponent() - significant_bits(format) + 1)
 }
 
 /// Largest finite number.
-pub fn max_finite(dtype: Dtype) -> f64 {
+pub fn max_finite(format: impl Into<Format>) -> f64 {
+    let format = format.into();
     // Without infinities the last place is that of NaN.
-    let beyond = if dtype.has_infinities() { 1 } else { 2 };
-    (2.0 - pow2(beyond - significant_bits(dtype))) * pow2(dtype.max_exponent())
+    let beyond = if format.has_infinities() { 1 } else { 2 };
+    (2.0 - pow2(beyond - significant_bits(format))) * pow2(format.max_exponent())
 }
 
 /// `2^exponent`; 0 below the subnormals, infinite above the finite numbers.
@@ -88,15 +90,15 @@ pub(crate) fn pow2(exponent: i32) -> f64 {
 }
 
 /// `p` of the format as a signed number.
-fn significant_bits(dtype: Dtype) -> i32 {
-    dtype.precision() as i32
+fn significant_bits(format: impl Into<Format>) -> i32 {
+    format.into().precision() as i32
 }
 
 /// Rounds the 53-bit significand of `x` at the spacing that the format has there.
-fn round_narrow(x: f64, dtype: Dtype) -> f64 {
+fn round_narrow(x: f64, format: Format) -> f64 {
     let bits = x.abs().to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
-    let overflow = if dtype.has_infinities() { f64::INFINITY.copysign(x) } else { f64::NAN };
+    let overflow = if format.has_infinities() { f64::INFINITY.copysign(x) } else { f64::NAN };
     if x.is_nan() || x == 0.0 {
         return x;
     }
@@ -104,7 +106,7 @@ fn round_narrow(x: f64, dtype: Dtype) -> f64 {
         return overflow;
     }
     // f64 subnormals lie far below half of any narrow format's smallest number.
-    let spacing_exponent = exponent.max(dtype.min_exponent()) - significant_bits(dtype) + 1;
+    let spacing_exponent = exponent.max(format.min_exponent()) - significant_bits(format) + 1;
     let dropped_bits = spacing_exponent - (exponent - 52);
     let magnitude = if exponent == -1023 || dropped_bits > 53 {
         0.0
@@ -116,7 +118,7 @@ fn round_narrow(x: f64, dtype: Dtype) -> f64 {
         let up = rest > half || (rest == half && floor & 1 == 1);
         (floor + u64::from(up)) as f64 * pow2(spacing_exponent)
     };
-    if magnitude > max_finite(dtype) { overflow } else { magnitude.copysign(x) }
+    if magnitude > max_finite(format) { overflow } else { magnitude.copysign(x) }
 }
 
 /// Position of the sign in the storage bits of a narrow format.
@@ -234,6 +236,21 @@ mod tests {
         assert_eq!(max_finite(Dtype::Float16), 65504.0);
         assert_eq!(max_finite(Dtype::Float32), f64::from(f32::MAX));
         assert_eq!(max_finite(Dtype::Float64), f64::MAX);
+    }
+
+    /// TF32 is binary32 without its last 13 bits, and has its range.
+    #[test]
+    fn tf32_keeps_eleven_bits() {
+        let u = pow2(-11);
+        assert_eq!((unit_roundoff(Format::Tf32), min_normal(Format::Tf32)), (u, min_normal(Dtype::Float32)));
+        assert_eq!(
+            [1.0 + u, 1.0 + 3.0 * u, 1.0 + 2.0 * u].map(|x| round(x, Format::Tf32)),
+            [1.0, 1.0 + 4.0 * u, 1.0 + 2.0 * u]
+        );
+        assert_eq!(round((1.0 + u).next_up(), Format::Tf32), 1.0 + 2.0 * u);
+        assert_eq!(smallest_subnormal(Format::Tf32), pow2(-136));
+        assert_eq!(max_finite(Format::Tf32), (2.0 - 2.0 * u) * pow2(127));
+        assert_eq!(round(f64::from(f32::MAX), Format::Tf32), f64::INFINITY);
     }
 
     #[test]

@@ -9,8 +9,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::exp::U;
 
-/// Keys per block of [`Products::times`]: blocking shortens the sums and with them their error.
-const KEY_BLOCK: usize = 256;
+/// Keys per block of [`Products::times`]: blocking shortens the sums and with them their error, and a block of scores or values
+/// stays in the cache.
+pub(crate) const KEY_BLOCK: usize = 256;
 
 /// `γ_k(u) = k·u/(1 − k·u)` rounded up; infinite when `k·u ≥ 1`.
 pub(crate) fn gamma(k: usize, u: f64) -> f64 {
@@ -78,26 +79,43 @@ impl Products {
         if rows == 0 || depth == 0 || cols == 0 {
             return;
         }
+        for (b, rhs_block) in rhs.chunks(KEY_BLOCK * cols).enumerate() {
+            let keys = rhs_block.len() / cols;
+            self.add_times(dst, &lhs[b * KEY_BLOCK..], depth, rhs_block, (rows, keys, cols));
+        }
+    }
+
+    /// `dst += lhs · rhs` for one block of keys: block after block, from zeros on, this is [`Products::times`].
+    ///
+    /// # Shapes
+    /// `lhs: (rows, depth)` with `lhs_stride` numbers from row to row, `rhs: (depth, cols)`, `depth ≤ KEY_BLOCK` →
+    /// `dst: (rows, cols)`. No extent is 0.
+    pub(crate) fn add_times(
+        self,
+        dst: &mut [f64],
+        lhs: &[f64],
+        lhs_stride: usize,
+        rhs: &[f64],
+        shape: (usize, usize, usize),
+    ) {
+        let (rows, depth, cols) = shape;
         match self {
-            Self::Faer => {
-                let lhs = MatRef::from_row_major_slice(lhs, rows, depth);
-                let rhs = MatRef::from_row_major_slice(rhs, depth, cols);
-                let mut dst = MatMut::from_row_major_slice_mut(dst, rows, cols);
-                for start in (0..depth).step_by(KEY_BLOCK) {
-                    let len = KEY_BLOCK.min(depth - start);
-                    matmul(dst.as_mut(), Accum::Add, lhs.subcols(start, len), rhs.subrows(start, len), 1.0, Par::Seq);
-                }
-            }
+            Self::Faer => matmul(
+                MatMut::from_row_major_slice_mut(dst, rows, cols),
+                Accum::Add,
+                MatRef::from_row_major_slice_with_stride(lhs, rows, depth, lhs_stride),
+                MatRef::from_row_major_slice(rhs, depth, cols),
+                1.0,
+                Par::Seq,
+            ),
             Self::FixedOrder => {
                 let mut block_sums = vec![0.0; cols];
-                for (dst_row, lhs_row) in dst.chunks_exact_mut(cols).zip(lhs.chunks_exact(depth)) {
-                    for (factors, block) in lhs_row.chunks(KEY_BLOCK).zip(rhs.chunks(KEY_BLOCK * cols)) {
-                        block_sums.fill(0.0);
-                        for (a, rhs_row) in factors.iter().zip(block.chunks_exact(cols)) {
-                            block_sums.iter_mut().zip(rhs_row).for_each(|(sum, b)| *sum += a * b);
-                        }
-                        dst_row.iter_mut().zip(&block_sums).for_each(|(x, sum)| *x += sum);
+                for (dst_row, lhs_row) in dst.chunks_exact_mut(cols).zip(lhs.chunks(lhs_stride)) {
+                    block_sums.fill(0.0);
+                    for (a, rhs_row) in lhs_row[..depth].iter().zip(rhs.chunks_exact(cols)) {
+                        block_sums.iter_mut().zip(rhs_row).for_each(|(sum, b)| *sum += a * b);
                     }
+                    dst_row.iter_mut().zip(&block_sums).for_each(|(x, sum)| *x += sum);
                 }
             }
         }

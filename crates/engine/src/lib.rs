@@ -10,8 +10,10 @@ mod gemm;
 pub mod head;
 pub mod interpret;
 pub mod law;
+pub mod layer;
 pub mod lowering;
 pub mod selftest;
 pub mod simulate;
+pub mod tanh;
 
 pub use gemm::Products;

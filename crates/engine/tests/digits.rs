@@ -14,8 +14,8 @@ use qkvet_engine::format::round;
 use qkvet_engine::interpret::{interpret, interpret_with};
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{
-    BoolTensor, Call, Contract, DefaultScale, Dtype, EmptyRow, ExplicitScale, IndexExpr, Meaning, Normalization, Stage,
-    Tensor,
+    BoolTensor, Call, CallOptions, Contract, DefaultScale, Depth, Dtype, EmptyRow, ExplicitScale, IndexExpr, Meaning,
+    Normalization, Stage, Tensor,
 };
 
 type Big = FBig<HalfEven, 2>;
@@ -38,11 +38,9 @@ fn call(dtype: Dtype, (n_q, n_k, d_k, d_v): (usize, usize, usize, usize), data: 
         query: tensor(dtype, [1, 1, n_q, d_k], query),
         key: tensor(dtype, [1, 1, n_k, d_k], key),
         value: tensor(dtype, [1, 1, n_k, d_v], value),
-        scale: None,
-        causal: false,
-        mask: None,
-        bias: None,
         return_weights: false,
+        return_lse: false,
+        options: CallOptions::default(),
     }
 }
 
@@ -55,12 +53,12 @@ fn gaussian(seed: u64, shape: (usize, usize, usize, usize), dtype: Dtype) -> Cal
 /// The output of one head under the standard meaning, straight from the definition; biases are full, masks are not read.
 fn naive(call: &Call) -> Vec<Big> {
     let d = call.dims();
-    let scale = call.scale.map_or_else(|| big(1.0) / big(d.d_k as f64).sqrt(), big);
+    let scale = call.options.scale.map_or_else(|| big(1.0) / big(d.d_k as f64).sqrt(), big);
     let zero = || big(0.0);
     let mut outputs = Vec::new();
     for i in 0..d.n_q {
-        let limit = if call.causal { (i + 1 + d.n_k).saturating_sub(d.n_q) } else { d.n_k };
-        let bias = |j: usize| call.bias.as_ref().map_or(0.0, |bias| bias.data[i * d.n_k + j]);
+        let limit = if call.options.causal { (i + 1 + d.n_k).saturating_sub(d.n_q) } else { d.n_k };
+        let bias = |j: usize| call.options.bias.as_ref().map_or(0.0, |bias| bias.data[i * d.n_k + j]);
         let seen: Vec<usize> = (0..limit).filter(|j| bias(*j) > f64::NEG_INFINITY).collect();
         let logit = |j: &usize| {
             let products = (0..d.d_k).map(|t| big(call.query.data[i * d.d_k + t]) * big(call.key.data[j * d.d_k + t]));
@@ -139,17 +137,43 @@ fn gaussian_data_of_every_format_and_number_of_digits() {
     for (dtype, digits) in [(Dtype::Float64, 17), (Dtype::Float32, 12), (Dtype::Bfloat16, 9), (Dtype::Float16, 1)] {
         let shape = (3, 11, 5, 4);
         check("plain", &gaussian(1, shape, dtype), digits);
-        check("causal", &Call { causal: true, ..gaussian(2, shape, dtype) }, digits);
-        check("more queries than keys", &Call { causal: true, ..gaussian(3, (5, 3, 4, 2), dtype) }, digits);
-        check("scale", &Call { scale: Some(-0.3), ..gaussian(4, shape, dtype) }, digits);
+        check(
+            "causal",
+            &Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..gaussian(2, shape, dtype) },
+            digits,
+        );
+        check(
+            "more queries than keys",
+            &Call {
+                options: CallOptions { causal: true, ..CallOptions::default() },
+                ..gaussian(3, (5, 3, 4, 2), dtype)
+            },
+            digits,
+        );
+        check(
+            "scale",
+            &Call { options: CallOptions { scale: Some(-0.3), ..CallOptions::default() }, ..gaussian(4, shape, dtype) },
+            digits,
+        );
         check("power of four", &gaussian(5, (2, 7, 16, 3), dtype), digits);
         check("forty digits", &gaussian(6, (1, 4, 3, 2), dtype), 40);
         let mut rng = rng(7);
         let mut bias = gaussians(&mut rng, 33, 2.0, dtype);
         bias.iter_mut().step_by(5).for_each(|b| *b = f64::NEG_INFINITY);
         let bias = Some(tensor(dtype, [1, 1, 3, 11], bias));
-        check("bias", &Call { bias: bias.clone(), ..gaussian(8, shape, dtype) }, digits);
-        check("bias on a rational scale", &Call { bias, ..gaussian(9, (3, 11, 9, 4), dtype) }, digits);
+        check(
+            "bias",
+            &Call {
+                options: CallOptions { bias: bias.clone(), ..CallOptions::default() },
+                ..gaussian(8, shape, dtype)
+            },
+            digits,
+        );
+        check(
+            "bias on a rational scale",
+            &Call { options: CallOptions { bias, ..CallOptions::default() }, ..gaussian(9, (3, 11, 9, 4), dtype) },
+            digits,
+        );
     }
 }
 
@@ -161,7 +185,14 @@ fn spread_logits_and_cancellation() {
         // The value that is not 0 sits on the lowest logit alone in the first column.
         let values = vec![0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 1.0, 1e-3];
         let data = [vec![1.0], keys.to_vec(), values];
-        let answer = check("spread", &Call { scale: Some(1.0), ..call(dtype, (1, 4, 1, 2), data) }, 17);
+        let answer = check(
+            "spread",
+            &Call {
+                options: CallOptions { scale: Some(1.0), ..CallOptions::default() },
+                ..call(dtype, (1, 4, 1, 2), data)
+            },
+            17,
+        );
         let exponent = -size / std::f64::consts::LN_10;
         let text = answer.values[0].to_string();
         let got: f64 = text.split_once('e').unwrap().1.parse().unwrap();
@@ -179,7 +210,12 @@ fn keys_far_below_weigh_nothing_and_do_not_stop_anything() {
     let lowest = -f64::from(f32::MAX);
     let data = [vec![1.0], vec![0.0, 0.5, 0.0], vec![1.0, 0.0, 2.0, 0.0, 4.0, 8.0]];
     let bias = Some(tensor(Dtype::Float64, [1, 1, 1, 3], vec![0.0, 0.0, lowest]));
-    let answer = answer(&Meaning::standard(), &Call { bias, ..call(Dtype::Float64, (1, 3, 1, 2), data) }, 12).unwrap();
+    let answer = answer(
+        &Meaning::standard(),
+        &Call { options: CallOptions { bias, ..CallOptions::default() }, ..call(Dtype::Float64, (1, 3, 1, 2), data) },
+        12,
+    )
+    .unwrap();
     assert_eq!(texts(&answer)[1], "0");
     assert!(!answer.values[1].is_exact() && answer.values[1].error() == 5e-324);
     assert!(!answer.values[0].is_exact() && texts(&answer)[0].starts_with("1.62"));
@@ -188,7 +224,10 @@ fn keys_far_below_weigh_nothing_and_do_not_stop_anything() {
 /// One query, logits `logit`, values `value`.
 fn row(logit: &[f64], value: &[f64]) -> Call {
     let n = logit.len();
-    Call { scale: Some(1.0), ..call(Dtype::Float64, (1, n, 1, 1), [vec![1.0], logit.to_vec(), value.to_vec()]) }
+    Call {
+        options: CallOptions { scale: Some(1.0), ..CallOptions::default() },
+        ..call(Dtype::Float64, (1, n, 1, 1), [vec![1.0], logit.to_vec(), value.to_vec()])
+    }
 }
 
 fn one(call: &Call, digits: u32) -> Decimal {
@@ -222,7 +261,10 @@ fn rational_elements_are_found_exactly() {
     let with_bias = |d_k: usize, b: f64| {
         let key = [vec![1.0], vec![0.0; 2 * d_k - 1]].concat();
         let query = [vec![1.0], vec![0.0; d_k - 1]].concat();
-        Call { bias: bias(b), ..call(Dtype::Float64, (1, 2, d_k, 1), [query, key, vec![1.0, 4.0]]) }
+        Call {
+            options: CallOptions { bias: bias(b), ..CallOptions::default() },
+            ..call(Dtype::Float64, (1, 2, d_k, 1), [query, key, vec![1.0, 4.0]])
+        }
     };
     exact(&with_bias(4, 0.5), 9, "2.5");
     assert!(!one(&with_bias(3, 1.0 / 3f64.sqrt()), 9).is_exact());
@@ -246,7 +288,8 @@ fn digits_of_another_program() {
     // Python, decimal module, 60 digits: logits 1/√3, -2/√3, 0.25 - 1/√3, values 1, 10, -3; and e^-10000 / (1 + e^-10000).
     let data = [vec![1.0, 0.0, 0.0], vec![1.0, 0.0, 0.0, -2.0, 0.0, 0.0, -1.0, 0.0, 0.0], vec![1.0, 10.0, -3.0]];
     let bias = Some(tensor(Dtype::Float64, [1, 1, 1, 3], vec![0.0, 0.0, 0.25]));
-    let three = Call { bias, ..call(Dtype::Float64, (1, 3, 3, 1), data) };
+    let three =
+        Call { options: CallOptions { bias, ..CallOptions::default() }, ..call(Dtype::Float64, (1, 3, 3, 1), data) };
     assert_eq!(one(&three, 40).to_string(), "0.9833323231955700049531927329808816189535");
     assert_eq!(one(&row(&[0.0, -10_000.0], &[0.0, 1.0]), 30).to_string(), "1.13548386531473609854093887507e-4343");
 }
@@ -255,7 +298,10 @@ fn digits_of_another_program() {
 fn masks_and_empty_rows() {
     let mask = Some(BoolTensor { shape: vec![3, 2], data: vec![true, false, false, false, true, true] });
     let data = [vec![1.0, 1.0, 1.0], vec![0.0, 1.0], vec![0.5, 2.0]];
-    let masked = Call { mask, scale: Some(1.0), ..call(Dtype::Float64, (3, 2, 1, 1), data) };
+    let masked = Call {
+        options: CallOptions { mask, scale: Some(1.0), ..CallOptions::default() },
+        ..call(Dtype::Float64, (3, 2, 1, 1), data)
+    };
     let of = |empty_row| answer(&Meaning { empty_row, ..Meaning::standard() }, &masked, 6);
     // (0.5 + 2e)/(1 + e) = 2 - 1.5/(1 + e), 1 + e = 3.718281828
     assert_eq!(texts(&of(EmptyRow::Zero).unwrap()), ["0.5", "0", "1.59659"]);
@@ -300,7 +346,8 @@ fn every_choice_of_a_meaning_agrees_with_its_enclosure() {
     for meaning in &meanings {
         for scale in [None, Some(0.4)] {
             for bias in [None, Some(bias.clone())] {
-                let call = Call { scale, bias, causal: true, ..grouped() };
+                let call =
+                    Call { options: CallOptions { scale, bias, causal: true, ..CallOptions::default() }, ..grouped() };
                 let answer = answer(meaning, &call, 12).unwrap();
                 let expected = interpret(meaning, &call, &contract(), Want::Output);
                 assert_eq!((answer.shape, answer.values.len()), (expected.shape, expected.exact.len()));
@@ -319,15 +366,26 @@ fn contract() -> Contract {
         contract: "float32".to_owned(),
         title: String::new(),
         dtype: Dtype::Float32,
+        output: None,
+        lse: None,
         default: true,
+        frozen: false,
+        operands: None,
         dot: Dtype::Float32,
+        dot_bits: None,
+        truncates: false,
+        depth: Depth::default(),
         softmax: Dtype::Float32,
         input_roundings: 2,
         score_roundings: 0,
         weights: Dtype::Float32,
+        sum_of_rounded: true,
+        divides_last: false,
         exp_error: 4,
+        tanh_error: 4,
         tile: Some(2),
         merges: true,
+        partial: None,
         about: String::new(),
     }
 }
@@ -385,14 +443,19 @@ fn what_has_no_digits_is_an_error() {
     let infinite = row(&[0.0, f64::INFINITY], &[1.0, 2.0]);
     let not_finite = |what, index, got| Err(DigitsError::NotFinite { what, index, got });
     assert_eq!(answer(&standard, &infinite, 9), not_finite("key", 1, f64::INFINITY));
-    let scaled = Call { scale: Some(f64::NEG_INFINITY), ..plain.clone() };
+    let scaled =
+        Call { options: CallOptions { scale: Some(f64::NEG_INFINITY), ..CallOptions::default() }, ..plain.clone() };
     assert_eq!(answer(&standard, &scaled, 9), not_finite("scale", 0, f64::NEG_INFINITY));
     let bias = |b: f64| Some(tensor(Dtype::Float64, [1, 1, 1, 2], vec![0.0, b]));
-    let infinite = Call { bias: bias(f64::INFINITY), ..plain.clone() };
+    let infinite =
+        Call { options: CallOptions { bias: bias(f64::INFINITY), ..CallOptions::default() }, ..plain.clone() };
     assert_eq!(answer(&standard, &infinite, 9), not_finite("bias", 1, f64::INFINITY));
-    let hiding = Call { bias: bias(f64::NEG_INFINITY), scale: Some(-1.0), ..plain };
+    let hiding = Call {
+        options: CallOptions { bias: bias(f64::NEG_INFINITY), scale: Some(-1.0), ..CallOptions::default() },
+        ..plain
+    };
     assert_eq!(texts(&answer(&standard, &hiding, 9).unwrap()), ["1"]);
-    let scaled_bias = Meaning { stages: vec![Stage::Bias, Stage::Scale], ..standard };
+    let scaled_bias = Meaning { stages: vec![Stage::Bias, Stage::Scale, Stage::Softcap], ..standard };
     assert_eq!(answer(&scaled_bias, &hiding, 9), Err(DigitsError::NotHiding { index: 1, scale: -1.0 }));
     let message = DigitsError::NotHiding { index: 1, scale: -1.0 }.to_string();
     assert_eq!(message, "bias at 1: expected -inf times a positive scale, got a scale of -1");

@@ -2,15 +2,18 @@
 
 use indexmap::IndexMap;
 use qkvet_engine::format::is_representable;
+use qkvet_engine::lowering::visibility;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Binding, Case, CaseOptions, CheckedLaw, Dims, Domain, Given, Matrices, Values};
+use qkvet_spec::{Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Given, Matrices, Meaning, Values};
 
+use crate::choice::SoftcapChoice;
 use crate::draw::{Family, Role};
 use crate::exact::{Exact, Live, default_scale};
 use crate::extent::Extents;
 use crate::margin::{Margin, largest_margin};
-use crate::options::{Visible, bias_by, draw_bias, draw_mask};
+use crate::options::{bias_by, draw_bias, draw_mask, draw_sinks, slopes};
+use crate::sequences::{draw_lengths, draw_packed};
 use crate::source::Source;
 use crate::usage::Usage;
 use crate::validate::{check_case, check_dims, check_plan};
@@ -53,7 +56,7 @@ struct Draft<'a> {
     family: Family,
     /// In the exact family of a law that reads query and key: the construction, and which keys of `K` are alive.
     exact: Option<(Exact, Live)>,
-    options: CaseOptions,
+    options: CallOptions,
     bindings: IndexMap<String, Binding>,
 }
 
@@ -65,15 +68,16 @@ impl<'a> Draft<'a> {
         let scale = plan.scale.value().unwrap_or_else(|| default_scale(dims));
         let reckoned = if scale == 0.0 { default_scale(dims) } else { scale };
         let family = Family::new(plan.values, plan.tiny, plan.dtype, dims.d_k, reckoned, &mut source.draws("family"));
-        let exact = (plan.values == Values::Exact && !plan.tiny && usage.reads("Q")).then(|| {
-            let exact = Exact::new(plan.dtype, dims.d_k, scale);
-            let live = exact.live(source, "K", dims.b, dims.h_k, dims.n_k);
+        let is_exact = matches!(plan.values, Values::Exact | Values::Routed) && !plan.tiny && usage.reads("Q");
+        let exact = is_exact.then(|| {
+            let exact = Exact::new(plan, scale);
+            let live = exact.live(source, "K", [dims.b, dims.h_k, dims.n_k], dims.d_v);
             (exact, live)
         });
         let mut extents = Extents::new(dims);
         let own = law.given.iter().filter(|given| matches!(given.domain, Domain::Dim { .. }));
         own.zip(&plan.law_dims).for_each(|(given, n)| extents.add(&given.names[0], *n));
-        let options = CaseOptions { scale: plan.scale.value(), causal: plan.causal, ..CaseOptions::default() };
+        let options = CallOptions { scale: plan.scale.value(), causal: plan.causal, ..CallOptions::default() };
         Ok(Self { law, plan, usage, source, extents, scale, family, exact, options, bindings: IndexMap::new() })
     }
 
@@ -89,6 +93,18 @@ impl<'a> Draft<'a> {
                 if sunk { -2048.0 } else { 0.0 }
             }),
         });
+        let plan = self.plan;
+        self.options.softcap = plan.softcap.map(SoftcapChoice::value);
+        self.options.window = plan.window;
+        let is_exact = self.exact.is_some();
+        self.options.sinks = plan.sinks.map(|choice| draw_sinks(choice, dims, dtype, is_exact, self.source));
+        self.options.alibi_slopes = plan.alibi.map(|choice| slopes(choice, dims, dtype));
+        let lengths = |option: CallOption, n: usize| {
+            plan.has(option).then(|| draw_lengths(option.name(), dims.b, n, self.source))
+        };
+        self.options.key_lengths = lengths(CallOption::KeyLengths, dims.n_k);
+        self.options.query_lengths = lengths(CallOption::QueryLengths, dims.n_q);
+        self.options.packed = plan.has(CallOption::Packed).then(|| draw_packed(dims, self.source));
     }
 
     /// Extents of the call's `Q`, `K` or `V`: heads, rows, columns.
@@ -104,14 +120,17 @@ impl<'a> Draft<'a> {
     fn query(&self) -> Binding {
         let Some((exact, live)) = &self.exact else { return self.tensor("Q", Role::Query, self.rows_of("Q")) };
         let dims = self.plan.dims;
-        let visible = Visible { dims, causal: self.plan.causal, mask: self.options.mask.as_ref() };
+        let visible = visibility(&Meaning::standard(), dims, self.plan.dtype, &self.options);
         let streams = self.source.variable("Q");
         let [heads, rows, cols] = self.rows_of("Q");
         let mut data = Vec::with_capacity(dims.b * heads * rows * cols);
         for item in 0..dims.b {
             for head in 0..heads {
                 for i in 0..rows {
-                    let class = exact.class(live, &visible, item, head, i, &mut streams.row(item, head, i));
+                    let row = (item * heads + head) * rows + i;
+                    let visible = &visible[row * dims.n_k..][..dims.n_k];
+                    let key_head = head * dims.h_k / dims.h_q;
+                    let class = exact.class(live, visible, (item, key_head), &mut streams.row(item, head, i));
                     data.extend((0..cols).map(|t| exact.query(class, t)));
                 }
             }
@@ -124,10 +143,17 @@ impl<'a> Draft<'a> {
         let b = self.plan.dims.b;
         let data = match &self.exact {
             Some((exact, live)) if role == Role::Key => {
-                let own = if name == "K" { live.clone() } else { exact.live(self.source, name, b, heads, rows) };
+                let own = if name == "K" {
+                    live.clone()
+                } else {
+                    exact.live(self.source, name, [b, heads, rows], self.plan.dims.d_v)
+                };
                 self.fill(name, b, [heads, rows, cols], |item, head, row, t, draws| {
                     exact.key(&own, item, head, row, t, draws)
                 })
+            }
+            Some((_, live)) if name == "V" && self.plan.values == Values::Routed => {
+                self.fill(name, b, [heads, rows, cols], |item, head, row, t, _| live.one_hot(item, head, row, t, cols))
             }
             _ => self.fill(name, b, [heads, rows, cols], |_, _, _, t, draws| self.family.element(role, t, draws)),
         };

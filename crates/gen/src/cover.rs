@@ -9,6 +9,25 @@ pub(crate) struct Factor {
     pub(crate) levels: usize,
     /// An earlier factor that must not be at level 0 for this one to mean anything (no mask, no mask form).
     pub(crate) needs: Option<usize>,
+    /// Levels below this one are plain. Where any factor has a level that is not, every row has one too.
+    pub(crate) plain: usize,
+}
+
+impl Factor {
+    /// A factor that needs no other and has plain levels only.
+    pub(crate) fn free(levels: usize) -> Self {
+        Self { levels, needs: None, plain: levels }
+    }
+}
+
+/// The factors of which a row must have one above its plain levels.
+fn special(factors: &[Factor]) -> Vec<usize> {
+    (0..factors.len()).filter(|at| factors[*at].plain < factors[*at].levels).collect()
+}
+
+/// Whether the choices leave no special factor that could be above its plain levels.
+fn is_plain(factors: &[Factor], special: &[usize], level: impl Fn(usize) -> Option<usize>) -> bool {
+    !special.is_empty() && special.iter().all(|at| level(*at).is_some_and(|level| level < factors[*at].plain))
 }
 
 /// A level for every factor; `None` where it means nothing.
@@ -51,13 +70,17 @@ fn next_row(
     unpack(first).into_iter().for_each(|(factor, level)| row[factor] = Some(level));
     let on: Vec<usize> =
         (0..factors.len()).filter(|at| row[*at].is_some()).filter_map(|at| factors[at].needs).collect();
+    let special = special(factors);
     for at in 0..factors.len() {
         let off = factors[at].needs.is_some_and(|needed| row[needed].unwrap_or(0) == 0);
         if row[at].is_some() || off {
             continue;
         }
         let others = assigned(&row);
-        let lowest = usize::from(on.contains(&at));
+        // The last factor that can keep the row from being plain does.
+        let is_last = special.contains(&at)
+            && is_plain(factors, &special, |other| if other == at { Some(0) } else { row[other] });
+        let lowest = if is_last { factors[at].plain } else { usize::from(on.contains(&at)) };
         let score = |level: usize| {
             let mut new = 0usize;
             subsets(&others, strength - 1, &mut |chosen| {
@@ -111,7 +134,8 @@ fn combinations(
     all: &mut BTreeSet<Combination>,
 ) {
     if chosen.len() == strength {
-        if strength > 0 {
+        let level = |at: usize| chosen.iter().find(|(factor, _)| *factor == at).map(|(_, level)| *level);
+        if strength > 0 && !is_plain(factors, &special(factors), level) {
             all.insert(pack(chosen));
         }
         return;
@@ -191,6 +215,12 @@ mod tests {
                             && set.iter().zip(&chosen).all(|(other, level)| *other != needed || *level > 0)
                     })
                 });
+                let special: Vec<usize> =
+                    (0..factors.len()).filter(|at| factors[*at].plain < factors[*at].levels).collect();
+                let chosen_plain = |at: &usize| {
+                    set.iter().zip(&chosen).any(|(other, level)| other == at && *level < factors[*at].plain)
+                };
+                let admissible = admissible && (special.is_empty() || !special.iter().all(chosen_plain));
                 let held = rows.iter().any(|row| set.iter().zip(&chosen).all(|(at, level)| row[*at] == Some(*level)));
                 missing += usize::from(admissible && !held);
             }
@@ -199,7 +229,7 @@ mod tests {
     }
 
     fn factors(levels: &[usize]) -> Vec<Factor> {
-        let mut all: Vec<Factor> = levels.iter().map(|levels| Factor { levels: *levels, needs: None }).collect();
+        let mut all: Vec<Factor> = levels.iter().map(|levels| Factor::free(*levels)).collect();
         if all.len() > 5 {
             all[5].needs = Some(4);
         }
@@ -229,6 +259,20 @@ mod tests {
         check(&[5, 1, 1, 1, 1, 0, 1], 2, 5);
         check(&[1, 1, 1, 1, 1, 0, 1], 2, 1);
         check(&[2], 3, 2);
+    }
+
+    #[test]
+    fn no_row_is_plain_where_any_could_be_special() {
+        for (plain, strength) in
+            [(&[(1, 2)][..], 2), (&[(1, 1), (7, 1)], 2), (&[(1, 6), (7, 1), (8, 1), (9, 1)], 2), (&[(8, 1)], 3)]
+        {
+            let mut factors = factors(&[5, 8, 3, 2, 3, 2, 3, 4, 3, 5]);
+            plain.iter().for_each(|(at, plain)| factors[*at].plain = *plain);
+            let rows = covering_array(&factors, strength);
+            assert_eq!(missing(&factors, &rows, strength), 0, "{plain:?}");
+            let is_special = |row: &Row| plain.iter().any(|(at, plain)| row[*at].is_some_and(|level| level >= *plain));
+            assert!(rows.iter().all(is_special), "{plain:?}");
+        }
     }
 
     #[test]

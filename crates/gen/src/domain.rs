@@ -4,10 +4,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Values};
 
+use crate::choice::WINDOWS;
+use crate::levels::allowed;
 use crate::usage::Usage;
-use crate::{CasePlan, ScaleChoice};
+use crate::{AlibiChoice, CasePlan, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 
-const VALUES: [Values; 8] = [
+const VALUES: [Values; 9] = [
     Values::Normal,
     Values::Grid,
     Values::Peaked,
@@ -16,6 +18,7 @@ const VALUES: [Values; 8] = [
     Values::Offset,
     Values::Lofty,
     Values::Exact,
+    Values::Routed,
 ];
 
 const PATTERNS: [MaskPattern; 6] = [
@@ -29,6 +32,13 @@ const PATTERNS: [MaskPattern; 6] = [
 
 const FORMS: [BroadcastForm; 5] =
     [BroadcastForm::Full, BroadcastForm::PerItem, BroadcastForm::PerHead, BroadcastForm::Shared, BroadcastForm::PerKey];
+
+/// Off, or one of the choices.
+fn maybe<T: Copy + std::fmt::Debug + 'static>(choices: &[T]) -> impl Strategy<Value = Option<T>> + use<T> {
+    let mut all = vec![None; choices.len().max(1)];
+    all.extend(choices.iter().copied().map(Some));
+    select(all)
+}
 
 /// Every small plan of a law, its options and formats included; what the law's condition excludes is left out.
 pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<> {
@@ -48,6 +58,13 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
         off_or(has(CallOption::Bias)),
         select(&FORMS[..]),
     );
+    let extended = (
+        maybe(&allowed(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap])),
+        maybe(&allowed(law, &WINDOWS, |_| &[CallOption::Window])),
+        maybe(&allowed(law, &SinkChoice::ALL, |_| &[CallOption::Sinks])),
+        maybe(&allowed(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes])),
+        maybe(&allowed(law, &SequenceChoice::ALL, SequenceChoice::options)),
+    );
     let law_dims: Vec<_> = law
         .given
         .iter()
@@ -60,9 +77,11 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
     let draw = (select(&Dtype::CHECKED[..]), select(&VALUES[..]), proptest::bool::weighted(0.1), any::<u64>());
     let id = law.law.law.clone();
     let law = law.clone();
-    (shape, law_dims, options, draw)
-        .prop_map(move |((b, h_k, group, n_q, n_k, d_k, d_v), law_dims, options, (dtype, values, tiny, seed))| {
+    (shape, law_dims, options, extended, draw)
+        .prop_map(move |(shape, law_dims, options, extended, (dtype, values, tiny, seed))| {
+            let (b, h_k, group, n_q, n_k, d_k, d_v) = shape;
             let (scale, causal, masked, mask, biased, bias) = options;
+            let (softcap, window, sinks, alibi, sequences) = extended;
             CasePlan {
                 law: id.clone(),
                 dtype,
@@ -72,6 +91,11 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
                 causal,
                 mask: masked.then_some(mask),
                 bias: biased.then_some(bias),
+                softcap,
+                window,
+                sinks,
+                alibi,
+                sequences,
                 values,
                 tiny,
                 seed,

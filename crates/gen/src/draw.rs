@@ -101,8 +101,8 @@ impl Family {
         }
         let x = match (self.values, role) {
             (Values::Grid, _) => draws.symmetric(16) / 8.0,
-            (Values::Exact, Role::Value) => draws.symmetric(4),
-            (Values::Exact, _) => draws.symmetric(8) / 8.0,
+            (Values::Exact | Values::Routed, Role::Value) => draws.symmetric(4),
+            (Values::Exact | Values::Routed, _) => draws.symmetric(8) / 8.0,
             (Values::Peaked, Role::Query) => self.normal(draws) * self.spread,
             (Values::Small, Role::Value) => self.normal(draws) / 64.0,
             (Values::Offset, Role::Key) => self.normal(draws) + self.offset,

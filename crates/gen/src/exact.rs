@@ -2,16 +2,22 @@
 //!
 //! Query `i` of class `c` is `θ·e_c`; coordinate `c` of key `j` is 0 where `j` is alive for the class and `∓κ` elsewhere,
 //! with `|scale|·θ·κ ≥ 1100`. A live set has `2^r` keys, values are small integers: every product, sum and quotient of the
-//! output is exact in every format, so the tolerance is 0.
+//! output is exact in every format, so the tolerance is 0. A sink of score 0 takes the place of a key, one far below is as dead
+//! as a key. Softcap undoes the construction: then every key is alive.
 
-use qkvet_spec::{Dims, Dtype};
+use qkvet_spec::{Dims, Dtype, Values};
 
+use crate::CasePlan;
+use crate::choice::SinkChoice;
 use crate::draw::{coarse_above, power_below};
-use crate::options::Visible;
+use crate::routed::{Route, routes};
 use crate::source::{Draws, Source};
 
 /// Classes of queries at most.
 const CLASSES: usize = 6;
+
+/// Classes of queries at most in the routed family.
+const ROUTED_CLASSES: usize = 32;
 
 /// Keys alive for a class at most: sums of as many values up to 4 are exact in bfloat16.
 const LIVE: usize = 32;
@@ -23,40 +29,65 @@ pub(crate) struct Exact {
     theta: f64,
     /// What a dead key holds; 0 where the format cannot hold a score low enough: then every key is alive.
     dead: f64,
+    /// Scores of 0 that are not keys: a sink.
+    others: usize,
+    routed: bool,
 }
 
 /// Which keys are alive: by batch item and key/value head, class, key.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
     heads: usize,
-    n_k: usize,
+    classes: usize,
     sets: Vec<Vec<bool>>,
+    /// In the routed family, class and rank of every key, by batch item and key/value head.
+    routes: Vec<Vec<Route>>,
+}
+
+impl Live {
+    /// Column `t` of the value of a key in the routed family: a one in the column of the key's rank.
+    pub(crate) fn one_hot(&self, item: usize, head: usize, j: usize, t: usize, cols: usize) -> f64 {
+        f64::from(u8::from(self.routes[item * self.heads + head][j].rank % cols == t))
+    }
 }
 
 impl Exact {
     /// `scale` is the call's factor on `QKᵀ`; it may be 0.
-    pub(crate) fn new(dtype: Dtype, d_k: usize, scale: f64) -> Self {
+    pub(crate) fn new(plan: &CasePlan, scale: f64) -> Self {
         let product = if scale == 0.0 { 0.0 } else { coarse_above(1101.0 / scale.abs()) };
-        let fits = dtype != Dtype::Float16 || product <= 60_000.0;
+        let fits = plan.dtype != Dtype::Float16 || product <= 60_000.0;
         let theta = if product > 0.0 && fits { power_below(product.sqrt()) } else { 64.0 };
-        let kappa = if fits { product / theta } else { 0.0 };
-        Self { classes: d_k.min(CLASSES), theta, dead: if scale > 0.0 { -kappa } else { kappa } }
+        let kappa = if fits && plan.softcap.is_none() { product / theta } else { 0.0 };
+        let routed = plan.values == Values::Routed;
+        let most = if routed { ROUTED_CLASSES.min(plan.dims.n_k) } else { CLASSES };
+        Self {
+            classes: plan.dims.d_k.min(most),
+            theta,
+            dead: if scale > 0.0 { -kappa } else { kappa },
+            others: usize::from(plan.sinks == Some(SinkChoice::Near)),
+            routed,
+        }
     }
 
-    /// Draws the live sets of the keys `name`.
-    pub(crate) fn live(&self, source: Source, name: &str, b: usize, heads: usize, n_k: usize) -> Live {
+    /// Draws the live sets of the keys `name`; extents: batch items, key/value heads, keys.
+    pub(crate) fn live(&self, source: Source, name: &str, [b, heads, n_k]: [usize; 3], d_v: usize) -> Live {
         let streams = source.variable(&format!("{name} live"));
-        let mut sets = Vec::new();
+        let (mut sets, mut all) = (Vec::new(), Vec::new());
         for item in 0..b {
             for head in 0..heads {
                 let mut draws = streams.row(item, head, 0);
+                let routes = if self.routed { routes(n_k, d_v.min(LIVE), &mut draws) } else { Vec::new() };
                 for class in 0..self.classes {
-                    let set = if self.dead == 0.0 { vec![true; n_k] } else { live_set(class, n_k, &mut draws) };
-                    sets.push(set);
+                    sets.push(match () {
+                        () if self.dead == 0.0 => vec![true; n_k],
+                        () if self.routed => routes.iter().map(|route| route.class == class).collect(),
+                        () => live_set(class, n_k, self.others, &mut draws),
+                    });
                 }
+                all.push(routes);
             }
         }
-        Live { heads, n_k, sets }
+        Live { heads, classes: self.classes, sets, routes: all }
     }
 
     /// Rows of the keys: class coordinates by life, the others on a grid that no query looks at.
@@ -70,27 +101,24 @@ impl Exact {
         }
     }
 
-    /// The class of a query: one for which a power of two of the keys that it sees is alive, where there is one.
+    /// The class of a query that sees the keys `visible` of item and key/value head: one for which a power of two of them is
+    /// alive, where there is one.
     pub(crate) fn class(
         &self,
         live: &Live,
-        visible: &Visible<'_>,
-        item: usize,
-        head: usize,
-        i: usize,
+        visible: &[bool],
+        (item, key_head): (usize, usize),
         draws: &mut Draws,
     ) -> usize {
-        let dims = visible.dims;
-        let key_head = head * dims.h_k / dims.h_q;
         let mut classes: Vec<usize> = (0..self.classes).collect();
         draws.shuffle(&mut classes);
         let seen = |class: usize| {
-            (0..live.n_k)
-                .filter(|j| visible.sees(item, head, i, *j) && self.alive(live, item, key_head, class, *j))
-                .count()
+            let alive = |(j, sees): (usize, &bool)| *sees && self.alive(live, item, key_head, class, j);
+            visible.iter().enumerate().filter(|key| alive(*key)).count()
         };
         let first = |good: &dyn Fn(usize) -> bool| classes.iter().copied().find(|class| good(seen(*class)));
-        first(&usize::is_power_of_two).or_else(|| first(&|n| n > 0)).unwrap_or(classes[0])
+        let is_exact = |n: usize| n > 0 && (n + self.others).is_power_of_two();
+        first(&is_exact).or_else(|| first(&|n| n > 0)).unwrap_or(classes[0])
     }
 
     /// Element `t` of a query of `class`.
@@ -106,14 +134,14 @@ impl Exact {
     }
 
     fn alive(&self, live: &Live, item: usize, head: usize, class: usize, j: usize) -> bool {
-        live.sets[(item * live.heads + head) * self.classes + class][j]
+        live.sets[(item * live.heads + head) * live.classes + class][j]
     }
 }
 
-/// `2^r` keys: the last one in class 0, the first one in class 1, keys at tile boundaries before all others.
-fn live_set(class: usize, n_k: usize, draws: &mut Draws) -> Vec<bool> {
+/// `2^r` keys, less `others`: the last one in class 0, the first one in class 1, keys at tile boundaries before all others.
+fn live_set(class: usize, n_k: usize, others: usize, draws: &mut Draws) -> Vec<bool> {
     let most = n_k.min(LIVE).ilog2() as usize;
-    let count = 1 << draws.between(0, most);
+    let count = (1usize << draws.between(0, most)).saturating_sub(others).max(1);
     let mut boundary: Vec<usize> =
         (0..n_k).filter(|j| *j == 0 || *j + 1 == n_k || (*j >= 15 && (j % 16 == 0 || j % 16 == 15))).collect();
     let mut others: Vec<usize> = (0..n_k).filter(|j| !boundary.contains(j)).collect();

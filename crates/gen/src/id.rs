@@ -1,8 +1,9 @@
 //! Ids: a hash of everything that a case or a call holds.
 
-use qkvet_spec::{Binding, BoolTensor, Call, Case, Matrices, Tensor};
+use qkvet_spec::{Binding, BoolTensor, Call, CallOptions, Case, Matrices, Tensor};
 use sha2::{Digest, Sha256};
 
+use crate::choice::is_extended;
 use crate::extent::as_array;
 
 /// The id of a case: `c-` and 16 hexadecimal digits of the SHA-256 of its canonical bytes.
@@ -25,6 +26,7 @@ pub fn case_id(case: &Case) -> String {
         bytes.text(name);
         bytes.binding(&case.bindings[name]);
     }
+    bytes.extended(&case.options, false);
     format!("c-{}", bytes.head(8))
 }
 
@@ -35,11 +37,12 @@ pub fn call_id(call: &Call) -> String {
     let mut bytes = Bytes(Sha256::new());
     bytes.text("qkvet-call-1");
     [&call.query, &call.key, &call.value].into_iter().for_each(|tensor| bytes.tensor(tensor));
-    bytes.some(call.scale.as_ref(), |bytes, scale| bytes.floats(&[*scale]));
-    bytes.size(usize::from(call.causal));
-    bytes.some(call.mask.as_ref(), Bytes::mask);
-    bytes.some(call.bias.as_ref(), Bytes::tensor);
+    bytes.some(call.options.scale.as_ref(), |bytes, scale| bytes.floats(&[*scale]));
+    bytes.size(usize::from(call.options.causal));
+    bytes.some(call.options.mask.as_ref(), Bytes::mask);
+    bytes.some(call.options.bias.as_ref(), Bytes::tensor);
     bytes.size(usize::from(call.return_weights));
+    bytes.extended(&call.options, call.return_lse);
     bytes.head(16)
 }
 
@@ -93,6 +96,30 @@ impl Bytes {
         self.floats(&tensor.data);
     }
 
+    /// Softcap, window, sinks, ALiBi, lengths, packed sequences and whether the log-sum-exp is asked for; nothing where all are
+    /// off, so that what is written before ends there.
+    fn extended(&mut self, options: &CallOptions, return_lse: bool) {
+        let CallOptions { softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, packed, .. } = options;
+        if !return_lse && !options.on().iter().any(is_extended) {
+            return;
+        }
+        self.text("extended");
+        self.some(softcap.as_ref(), |bytes, softcap| bytes.floats(&[*softcap]));
+        self.some(window.as_ref(), |bytes, window| {
+            bytes.some(window.left.as_ref(), |bytes, n| bytes.size(*n));
+            bytes.some(window.right.as_ref(), |bytes, n| bytes.size(*n));
+        });
+        self.some(sinks.as_ref(), Self::tensor);
+        self.some(alibi_slopes.as_ref(), Self::tensor);
+        self.some(key_lengths.as_ref(), |bytes, lengths| bytes.sizes(lengths));
+        self.some(query_lengths.as_ref(), |bytes, lengths| bytes.sizes(lengths));
+        self.some(packed.as_ref(), |bytes, packed| {
+            bytes.sizes(&packed.query_offsets);
+            bytes.sizes(&packed.key_offsets);
+        });
+        self.size(usize::from(return_lse));
+    }
+
     fn binding(&mut self, binding: &Binding) {
         match binding {
             Binding::Dim(n) => {
@@ -124,7 +151,7 @@ impl Bytes {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::Dtype;
+    use qkvet_spec::{Dtype, Packed, Window};
 
     use super::*;
 
@@ -136,11 +163,9 @@ mod tests {
             query: tensor(0.0),
             key: tensor(1.0),
             value: tensor(2.0),
-            scale: None,
-            causal: false,
-            mask: None,
-            bias: None,
             return_weights: false,
+            return_lse: false,
+            options: CallOptions::default(),
         };
         let others = [
             plain.clone(),
@@ -148,13 +173,40 @@ mod tests {
             Call { key: tensor(2.0), value: tensor(1.0), ..plain.clone() },
             Call { value: Tensor { dtype: Dtype::Float64, ..tensor(2.0) }, ..plain.clone() },
             Call { value: Tensor { shape: vec![1, 1], ..tensor(2.0) }, ..plain.clone() },
-            Call { scale: Some(1.0), ..plain.clone() },
-            Call { causal: true, ..plain.clone() },
-            Call { mask: Some(mask.clone()), ..plain.clone() },
-            Call { mask: Some(BoolTensor { data: vec![false], ..mask }), ..plain.clone() },
-            Call { bias: Some(tensor(0.0)), ..plain.clone() },
+            Call { options: CallOptions { scale: Some(1.0), ..CallOptions::default() }, ..plain.clone() },
+            Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..plain.clone() },
+            Call { options: CallOptions { mask: Some(mask.clone()), ..CallOptions::default() }, ..plain.clone() },
+            Call {
+                options: CallOptions { mask: Some(BoolTensor { data: vec![false], ..mask }), ..CallOptions::default() },
+                ..plain.clone()
+            },
+            Call { options: CallOptions { bias: Some(tensor(0.0)), ..CallOptions::default() }, ..plain.clone() },
             Call { return_weights: true, ..plain.clone() },
+            Call { return_lse: true, ..plain.clone() },
         ];
+        let one = Some(tensor(0.0));
+        let both = vec![0, 1];
+        let extended = [
+            CallOptions { softcap: Some(1.0), ..CallOptions::default() },
+            CallOptions { softcap: Some(2.0), ..CallOptions::default() },
+            CallOptions { window: Some(Window::default()), ..CallOptions::default() },
+            CallOptions { window: Some(Window { left: Some(0), right: None }), ..CallOptions::default() },
+            CallOptions { window: Some(Window { left: None, right: Some(0) }), ..CallOptions::default() },
+            CallOptions { sinks: one.clone(), ..CallOptions::default() },
+            CallOptions { alibi_slopes: one.clone(), ..CallOptions::default() },
+            CallOptions { sinks: one.clone(), alibi_slopes: one, ..CallOptions::default() },
+            CallOptions { key_lengths: Some(vec![1]), ..CallOptions::default() },
+            CallOptions { query_lengths: Some(vec![1]), ..CallOptions::default() },
+            CallOptions { query_lengths: Some(vec![0]), ..CallOptions::default() },
+            CallOptions { packed: Some(Packed::default()), ..CallOptions::default() },
+            CallOptions {
+                packed: Some(Packed { query_offsets: both.clone(), key_offsets: vec![] }),
+                ..CallOptions::default()
+            },
+            CallOptions { packed: Some(Packed { query_offsets: vec![], key_offsets: both }), ..CallOptions::default() },
+        ];
+        let others: Vec<Call> =
+            others.into_iter().chain(extended.map(|options| Call { options, ..plain.clone() })).collect();
         let ids: std::collections::BTreeSet<String> = others.iter().map(call_id).collect();
         assert_eq!(ids.len(), others.len());
         assert!(ids.iter().all(|id| id.len() == 32));

@@ -4,7 +4,7 @@ mod document;
 mod layout;
 mod rows;
 
-use qkvet_spec::{Case, CaseOptions};
+use qkvet_spec::Case;
 use serde::{Deserialize, Serialize};
 
 use crate::validate::{check_dims, check_option_values, is_law};
@@ -29,12 +29,7 @@ pub fn to_json(case: &Case) -> String {
         law: case.law.clone(),
         dtype: case.dtype,
         dims: case.dims,
-        options: Options {
-            scale: case.options.scale,
-            causal: case.options.causal,
-            mask: case.options.mask.as_ref().map(|mask| MaskRows::new(&mask.shape, &mask.data)),
-            bias: case.options.bias.as_ref().map(|bias| FloatRows::new(&bias.shape, &bias.data)),
-        },
+        options: Options::new(&case.options),
         bindings: Bindings::new(&case.bindings),
     };
     lay_out(&document)
@@ -67,9 +62,7 @@ pub fn from_json(text: &str) -> Result<Case, GenError> {
         return Err(GenError::new("law", "`law`", "lower-case words joined by hyphens", format!("`{law:.64}`")));
     }
     let (dims, dtype) = (document.dims, document.dtype);
-    let mask = document.options.mask.map(|mask| mask.tensor("mask")).transpose()?;
-    let bias = document.options.bias.map(|bias| bias.tensor("bias", dtype)).transpose()?;
-    let options = CaseOptions { scale: document.options.scale, causal: document.options.causal, mask, bias };
+    let options = document.options.options(dtype)?;
     check_option_values(&options, &dims, dtype)?;
     let case = Case { law, dtype, dims, options, bindings: document.bindings.bindings(dtype)? };
     let id = case_id(&case);

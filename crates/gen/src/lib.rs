@@ -5,6 +5,7 @@
 //! machine: the only source of randomness is `ChaCha8`, by name, read through our own maps.
 
 mod build;
+mod choice;
 mod cover;
 mod domain;
 mod draw;
@@ -14,9 +15,12 @@ mod extent;
 pub mod frozen;
 mod id;
 mod json;
+mod levels;
 mod margin;
 mod options;
 mod plan;
+mod routed;
+mod sequences;
 mod shrink;
 mod source;
 mod token;
@@ -24,11 +28,12 @@ mod usage;
 mod validate;
 
 pub use build::build;
+pub use choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 pub use domain::plan_strategy;
 pub use error::GenError;
 pub use id::{call_id, case_id};
 pub use json::{from_json, to_json};
-pub use plan::{CasePlan, ScaleChoice, case_seed, plans};
+pub use plan::{CasePlan, case_seed, plans};
 pub use shrink::{SHRINK_BUDGET, shrink};
 pub use token::{from_token, is_token, token};
 pub use validate::{check_case, check_suite};

@@ -1,7 +1,8 @@
-//! Masks and biases in their broadcast forms.
+//! Masks and biases in their broadcast forms, sinks and slopes by head.
 
 use qkvet_spec::{BoolTensor, BroadcastForm, Dims, Dtype, MaskPattern, Tensor};
 
+use crate::choice::{AlibiChoice, SinkChoice};
 use crate::source::{Draws, Source, Streams};
 
 /// Extents of a mask or bias of this form, as they are given to the call.
@@ -22,26 +23,6 @@ pub(crate) fn four_axes(shape: &[usize]) -> [usize; 4] {
         *axis = *n;
     }
     axes
-}
-
-/// Which keys a query sees: causal (lower-right) and mask together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Visible<'a> {
-    pub(crate) dims: Dims,
-    pub(crate) causal: bool,
-    pub(crate) mask: Option<&'a BoolTensor>,
-}
-
-impl Visible<'_> {
-    pub(crate) fn sees(&self, item: usize, head: usize, i: usize, j: usize) -> bool {
-        let causal = !self.causal || j + self.dims.n_q <= i + self.dims.n_k;
-        causal
-            && self.mask.is_none_or(|mask| {
-                let [items, heads, rows, keys] = four_axes(&mask.shape);
-                let at = ((item % items * heads + head % heads) * rows + i % rows) * keys + j;
-                mask.data[at]
-            })
-    }
 }
 
 /// Draws a mask. Every row of it sees a key, except in the pattern that is about rows that see nothing.
@@ -156,4 +137,21 @@ pub(crate) fn bias_by(
         }
     }
     Tensor { dtype, shape, data }
+}
+
+/// A sink for each query head, `(h_q,)`. With `exact` those that leave an exact row exact: 0 or out of sight.
+pub(crate) fn draw_sinks(choice: SinkChoice, dims: &Dims, dtype: Dtype, exact: bool, source: Source) -> Tensor {
+    let streams = source.variable("sinks");
+    let draw = |h: usize| match (choice, exact) {
+        (SinkChoice::Near, true) => 0.0,
+        (SinkChoice::Far, true) => -2048.0,
+        (SinkChoice::Near, false) => streams.row(0, h, 0).symmetric(8) / 2.0,
+        (SinkChoice::Far, false) => [-64.0, 64.0, -2048.0, 1024.0][(streams.row(0, 0, 0).below(4) + h) % 4],
+    };
+    Tensor { dtype, shape: vec![dims.h_q], data: (0..dims.h_q).map(draw).collect() }
+}
+
+/// A slope for each query head, `(h_q,)`.
+pub(crate) fn slopes(choice: AlibiChoice, dims: &Dims, dtype: Dtype) -> Tensor {
+    Tensor { dtype, shape: vec![dims.h_q], data: (0..dims.h_q).map(|h| choice.slope(h)).collect() }
 }

@@ -1,20 +1,25 @@
 //! Plans: what a case is made from, and the combinations that a suite asks for.
 
-use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values};
+use std::rc::Rc;
+
+use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, Suite, Values, Window};
 use sha2::{Digest, Sha256};
 
+use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 use crate::cover::{Factor, Row, covering_array, thinned};
-use crate::source::Source;
-use crate::usage::Usage;
+use crate::levels::Levels;
 
 /// A law gets at least this many cases per format, if the limit lets it: its variables are drawn anew for each.
 const FEWEST: usize = 6;
 
-/// Factors that are options of the call: scale, causal, mask, bias.
-const OPTIONS: [usize; 4] = [2, 3, 4, 6];
-
 /// Case numbers of rows with one option alone start here, so that they do not shift the others.
 const FIRST_ALONE: usize = 1 << 24;
+
+/// Case numbers of the extended covering array start here.
+const FIRST_EXTENDED: usize = 1 << 28;
+
+/// Case numbers of rows with one extended option alone start here.
+const FIRST_EXTENDED_ALONE: usize = 1 << 24 | FIRST_EXTENDED;
 
 /// Everything a case is made from, small and ordered: what shrinking works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,16 @@ pub struct CasePlan {
     pub mask: Option<(MaskPattern, BroadcastForm)>,
     /// Additive bias.
     pub bias: Option<BroadcastForm>,
+    /// Cap on the scores.
+    pub softcap: Option<SoftcapChoice>,
+    /// Sliding window.
+    pub window: Option<Window>,
+    /// Sinks.
+    pub sinks: Option<SinkChoice>,
+    /// Slopes of ALiBi.
+    pub alibi: Option<AlibiChoice>,
+    /// Lengths or packed sequences.
+    pub sequences: Option<SequenceChoice>,
     /// How query, key and value are drawn.
     pub values: Values,
     /// Entries 0 and 1 in place of the value family: the last step of shrinking.
@@ -43,36 +58,21 @@ pub struct CasePlan {
     pub seed: u64,
 }
 
-/// The scale of a call. Each explicit one is exact in every format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ScaleChoice {
-    /// None given.
-    Default,
-    /// 1/2.
-    Half,
-    /// 3/32: far from the default of every ordinary width.
-    Small,
-    /// −3/8: the order of the keys is reversed.
-    Negative,
-    /// 1: scores are the dot products.
-    One,
-    /// 0, which is not "none given": every visible key weighs the same.
-    Zero,
-}
-
-impl ScaleChoice {
-    /// Every choice, simplest first.
-    pub const ALL: [Self; 6] = [Self::Default, Self::Half, Self::Small, Self::Negative, Self::One, Self::Zero];
-
-    /// The factor given to the call.
-    pub fn value(self) -> Option<f64> {
-        match self {
-            Self::Default => None,
-            Self::Half => Some(0.5),
-            Self::Small => Some(0.093_75),
-            Self::Negative => Some(-0.375),
-            Self::One => Some(1.0),
-            Self::Zero => Some(0.0),
+impl CasePlan {
+    /// Whether the option is on.
+    pub fn has(&self, option: CallOption) -> bool {
+        match option {
+            CallOption::Scale => self.scale.value().is_some(),
+            CallOption::Causal => self.causal,
+            CallOption::Mask => self.mask.is_some(),
+            CallOption::Bias => self.bias.is_some(),
+            CallOption::Softcap => self.softcap.is_some(),
+            CallOption::Window => self.window.is_some(),
+            CallOption::Sinks => self.sinks.is_some(),
+            CallOption::AlibiSlopes => self.alibi.is_some(),
+            CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {
+                self.sequences.is_some_and(|sequences| sequences.options().contains(&option))
+            }
         }
     }
 }
@@ -91,156 +91,100 @@ pub fn case_seed(seed: u64, law: &str, dtype: Dtype, index: usize) -> u64 {
     digest.iter().take(8).rev().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
-/// The plans of a suite for the given laws and formats: law by law, format by format, in the order of the covering array.
+/// The plans of a suite for the given laws and formats: law by law, format by format, in the order of the covering arrays.
 ///
 /// Every pair (at strength 2) of shape, values, scale, causal, mask pattern, mask form and bias form that the law admits
 /// occurs, up to the suite's limit; with a limit, every single choice is kept where that is possible. Options that the law
 /// does not range over are off, and shapes that it cannot tell apart are one.
+///
+/// Where the suite is extended, plans with softcap, window, sinks, ALiBi, lengths, packed sequences or further value families
+/// follow, from a covering array over all options. They are numbered apart, so that they shift no other plan.
 pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -> Vec<CasePlan> {
     let mut plans = Vec::new();
-    let mut arrays: Vec<(Vec<Factor>, Vec<Row>)> = Vec::new();
+    let (mut plain, mut extended) = (Arrays::default(), Arrays::default());
     for law in laws {
-        let levels = Levels::new(suite, law);
-        if levels.shapes.is_empty() {
-            continue;
-        }
-        let factors = levels.factors();
-        let at = arrays.iter().position(|(known, _)| *known == factors).unwrap_or_else(|| {
-            arrays.push((factors.clone(), covering_array(&factors, usize::from(suite.strength))));
-            arrays.len() - 1
-        });
-        let rows = &arrays[at].1;
-        let limit = suite.limit.unwrap_or(usize::MAX);
+        let plain = plain.of(suite, Levels::plain(suite, law));
+        let extended = Levels::extended(suite, law).and_then(|levels| extended.of(suite, levels));
         for dtype in dtypes {
-            let rotation = case_seed(0, &law.law.law, *dtype, 0) as usize % rows.len();
-            let mut chosen = thinned(&factors, rows, limit, rotation);
-            let cycle = chosen.len();
-            while chosen.len() < FEWEST.min(limit) {
-                chosen.push(chosen[chosen.len() - cycle] + rows.len());
+            let group = Group { law, dtype: *dtype, seed };
+            if let Some(array) = &plain {
+                group.rows(suite, array, suite.limit, 0, &mut plans);
+                group.alone(array, suite.alone, FIRST_ALONE, &mut plans);
             }
-            let period = chosen.iter().max().map_or(0, |last| last / rows.len() + 1) * rows.len();
-            for round in 0..suite.rounds {
-                for index in &chosen {
-                    let seed = case_seed(seed, &law.law.law, *dtype, round * period + index);
-                    plans.push(levels.plan(law, *dtype, &rows[index % rows.len()], seed));
-                }
-            }
-            for (number, row) in alone(&factors, suite.alone, rotation).iter().enumerate() {
-                let seed = case_seed(seed, &law.law.law, *dtype, FIRST_ALONE + number);
-                plans.push(levels.plan(law, *dtype, row, seed));
+            if let (Some(array), Some(section)) = (&extended, &suite.extended) {
+                group.rows(suite, array, section.limit, FIRST_EXTENDED, &mut plans);
+                group.alone(array, suite.alone, FIRST_EXTENDED_ALONE, &mut plans);
             }
         }
     }
     plans
 }
 
-/// Rows with every option off, `2 · count` of them, then with one option on and the others off, `count` for each: many
-/// targets take few options or one at a time, and a covering array rarely leaves one alone.
-fn alone(factors: &[Factor], count: usize, rotation: usize) -> Vec<Row> {
-    let row = |n: usize, option: Option<usize>| {
-        let pick = |levels: usize, stride: usize| (rotation + option.unwrap_or(0) + n * stride) % levels.max(1);
-        let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
-            (0, _) => Some(pick(factor.levels, 5)),
-            (1, _) => Some(pick(factor.levels, 3)),
-            (at, _) if Some(at) == option => Some(1 + pick(factor.levels - 1, 1)),
-            (_, Some(needs)) => (Some(needs) == option).then(|| pick(factor.levels, 1)),
-            (_, None) => Some(0),
-        };
-        factors.iter().enumerate().map(level).collect()
-    };
-    let mut rows: Vec<Row> = (0..2 * count).map(|n| row(n, None)).collect();
-    for option in OPTIONS.into_iter().filter(|option| factors[*option].levels > 1) {
-        rows.extend((0..count).map(|n| row(n, Some(option))));
+/// Covering arrays that were made so far: laws with the same factors share one.
+#[derive(Default)]
+struct Arrays(Vec<(Vec<Factor>, Rc<[Row]>)>);
+
+/// What one law ranges over, and rows that cover it.
+struct Array {
+    levels: Levels,
+    factors: Vec<Factor>,
+    rows: Rc<[Row]>,
+}
+
+impl Arrays {
+    /// The array for these levels; none where no shape is admitted.
+    fn of(&mut self, suite: &Suite, levels: Levels) -> Option<Array> {
+        let factors = levels.factors();
+        if factors[0].levels == 0 {
+            return None;
+        }
+        let known = self.0.iter().find(|(known, _)| *known == factors).map(|(_, rows)| Rc::clone(rows));
+        let rows = known.unwrap_or_else(|| {
+            let rows: Rc<[Row]> = covering_array(&factors, usize::from(suite.strength)).into();
+            self.0.push((factors.clone(), Rc::clone(&rows)));
+            rows
+        });
+        Some(Array { levels, factors, rows })
     }
-    rows
 }
 
-/// What each factor of the covering array ranges over for one law.
-struct Levels {
-    shapes: Vec<Dims>,
-    values: Vec<Values>,
-    scales: Vec<ScaleChoice>,
-    causal: bool,
-    masks: Vec<MaskPattern>,
-    mask_forms: Vec<BroadcastForm>,
-    bias_forms: Vec<BroadcastForm>,
+/// The plans of one law in one format.
+struct Group<'a> {
+    law: &'a CheckedLaw,
+    dtype: Dtype,
+    seed: u64,
 }
 
-impl Levels {
-    fn new(suite: &Suite, law: &CheckedLaw) -> Self {
-        let usage = Usage::of(law);
-        let has = |option| law.law.options.contains(&option);
-        let mut shapes = Vec::new();
-        for dims in suite.shapes.iter().filter(|dims| usage.admits(law, dims)) {
-            let dims = usage.reduce(dims, &suite.shapes[0]);
-            if !shapes.contains(&dims) {
-                shapes.push(dims);
+impl Group<'_> {
+    /// Where the choice of rows starts: another place for each law and format.
+    fn rotation(&self, array: &Array) -> usize {
+        case_seed(0, &self.law.law.law, self.dtype, 0) as usize % array.rows.len()
+    }
+
+    fn plan(&self, array: &Array, row: &Row, number: usize) -> CasePlan {
+        let seed = case_seed(self.seed, &self.law.law.law, self.dtype, number);
+        array.levels.plan(self.law, self.dtype, row, seed)
+    }
+
+    /// Plans of the covering array, numbered from `first`.
+    fn rows(&self, suite: &Suite, array: &Array, limit: Option<usize>, first: usize, plans: &mut Vec<CasePlan>) {
+        let (rows, limit) = (&array.rows, limit.unwrap_or(usize::MAX));
+        let mut chosen = thinned(&array.factors, rows, limit, self.rotation(array));
+        let cycle = chosen.len();
+        while chosen.len() < FEWEST.min(limit) {
+            chosen.push(chosen[chosen.len() - cycle] + rows.len());
+        }
+        let period = chosen.iter().max().map_or(0, |last| last / rows.len() + 1) * rows.len();
+        for round in 0..suite.rounds {
+            for index in &chosen {
+                plans.push(self.plan(array, &rows[index % rows.len()], first + round * period + index));
             }
         }
-        let scales = ScaleChoice::ALL
-            .into_iter()
-            .filter(|scale| match scale {
-                ScaleChoice::Default => true,
-                ScaleChoice::Zero => has(CallOption::Scale) && !usage.margin,
-                _ => has(CallOption::Scale),
-            })
-            .collect();
-        let list = |option, forms: &[BroadcastForm]| if has(option) { distinct(forms) } else { Vec::new() };
-        let masked = has(CallOption::Mask) && !suite.masks.is_empty() && !suite.broadcast.is_empty();
-        Self {
-            shapes,
-            values: usage.families(&suite.values),
-            scales,
-            causal: has(CallOption::Causal),
-            masks: if masked { distinct(&suite.masks) } else { Vec::new() },
-            mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
-            bias_forms: list(CallOption::Bias, &suite.broadcast),
-        }
     }
 
-    /// Shape, values, scale, causal, mask pattern (0: off), mask form (only with a mask), bias form (0: off).
-    fn factors(&self) -> Vec<Factor> {
-        let free = |levels| Factor { levels, needs: None };
-        vec![
-            free(self.shapes.len()),
-            free(self.values.len()),
-            free(self.scales.len()),
-            free(1 + usize::from(self.causal)),
-            free(1 + self.masks.len()),
-            Factor { levels: self.mask_forms.len(), needs: Some(4) },
-            free(1 + self.bias_forms.len()),
-        ]
+    /// Plans with one option on and the others off, numbered from `first`.
+    fn alone(&self, array: &Array, count: usize, first: usize, plans: &mut Vec<CasePlan>) {
+        let rows = array.levels.alone(count, self.rotation(array));
+        plans.extend(rows.iter().enumerate().map(|(at, row)| self.plan(array, row, first + at)));
     }
-
-    fn plan(&self, law: &CheckedLaw, dtype: Dtype, row: &Row, seed: u64) -> CasePlan {
-        let level = |factor: usize| row[factor].unwrap_or(0);
-        let optional = |factor: usize| level(factor).checked_sub(1);
-        let law_dims = law.given.iter().filter_map(|given| match given.domain {
-            Domain::Dim { low, high } => Some(Source(seed).draws(&given.names[0]).between(low, high)),
-            _ => None,
-        });
-        CasePlan {
-            law: law.law.law.clone(),
-            dtype,
-            dims: self.shapes[level(0)],
-            law_dims: law_dims.collect(),
-            scale: self.scales[level(2)],
-            causal: level(3) == 1,
-            mask: optional(4).map(|pattern| (self.masks[pattern], self.mask_forms[level(5)])),
-            bias: optional(6).map(|form| self.bias_forms[form]),
-            values: self.values[level(1)],
-            tiny: false,
-            seed,
-        }
-    }
-}
-
-fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
-    let mut kept = Vec::new();
-    for item in items {
-        if !kept.contains(item) {
-            kept.push(*item);
-        }
-    }
-    kept
 }

@@ -7,7 +7,8 @@ use proptest::num::usize::BinarySearch;
 use proptest::strategy::ValueTree;
 use qkvet_spec::{BroadcastForm, Case, CheckedLaw, Dims, Domain, MaskPattern, Values};
 
-use crate::{CasePlan, ScaleChoice, build};
+use crate::choice::WINDOWS;
+use crate::{AlibiChoice, CasePlan, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, build};
 
 /// Evaluations that a witness is worth.
 pub const SHRINK_BUDGET: usize = 120;
@@ -110,6 +111,11 @@ impl Shrinker<'_> {
     }
 
     fn drop_options(&mut self) {
+        self.take(CasePlan { sequences: None, ..self.best.clone() });
+        self.take(CasePlan { alibi: None, ..self.best.clone() });
+        self.take(CasePlan { sinks: None, ..self.best.clone() });
+        self.take(CasePlan { window: None, ..self.best.clone() });
+        self.take(CasePlan { softcap: None, ..self.best.clone() });
         self.take(CasePlan { bias: None, ..self.best.clone() });
         self.take(CasePlan { mask: None, ..self.best.clone() });
         self.take(CasePlan { causal: false, ..self.best.clone() });
@@ -123,6 +129,22 @@ impl Shrinker<'_> {
         if self.best.bias.is_some() {
             self.take(CasePlan { bias: Some(BroadcastForm::Shared), ..self.best.clone() });
         }
+        self.simplify_options();
+    }
+
+    /// The simplest choice that still fails, for each option of the extended ones that is needed.
+    fn simplify_options(&mut self) {
+        let best = self.best.clone();
+        let _ = before(&SoftcapChoice::ALL, best.softcap)
+            .any(|softcap| self.take(CasePlan { softcap: Some(softcap), ..self.best.clone() }));
+        let _ = before(&WINDOWS, best.window)
+            .any(|window| self.take(CasePlan { window: Some(window), ..self.best.clone() }));
+        let _ = before(&SinkChoice::ALL, best.sinks)
+            .any(|sinks| self.take(CasePlan { sinks: Some(sinks), ..self.best.clone() }));
+        let _ = before(&AlibiChoice::ALL, best.alibi)
+            .any(|alibi| self.take(CasePlan { alibi: Some(alibi), ..self.best.clone() }));
+        let _ = before(&SequenceChoice::ALL, best.sequences)
+            .any(|sequences| self.take(CasePlan { sequences: Some(sequences), ..self.best.clone() }));
     }
 
     fn simplify_values(&mut self) {
@@ -135,6 +157,12 @@ impl Shrinker<'_> {
             self.take(CasePlan { tiny: true, ..self.best.clone() });
         }
     }
+}
+
+/// Choices that are simpler than the one that is on; none where none is on.
+fn before<T: Copy + PartialEq>(all: &[T], now: Option<T>) -> impl Iterator<Item = T> {
+    let simpler = now.and_then(|now| all.iter().position(|choice| *choice == now)).unwrap_or(0);
+    all[..simpler].iter().copied()
 }
 
 /// Extents as independent coordinates: `b`, group, `h_k`, `n_q`, `n_k`, `d_k`, `d_v`, then the law's own.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use qkvet_spec::syntax::{Expr, ExprKind};
-use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, IndexEnv, Values};
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, IndexEnv, OptionSet, Values};
 
 use crate::draw::Role;
 
@@ -68,11 +68,19 @@ impl Usage {
                 names.extend(extents.iter().map(|extent| (*extent).to_owned()));
             }
         }
-        if [CallOption::Mask, CallOption::Bias, CallOption::Causal]
-            .iter()
-            .any(|option| law.law.options.contains(option))
-        {
-            names.extend(["b", "h_q", "n_q", "n_k"].map(str::to_owned));
+        for option in &law.law.options {
+            let extents: &[&str] = match option {
+                CallOption::Scale | CallOption::Softcap => &[],
+                CallOption::Sinks | CallOption::AlibiSlopes => &["b", "h_q"],
+                CallOption::Causal
+                | CallOption::Mask
+                | CallOption::Bias
+                | CallOption::Window
+                | CallOption::KeyLengths
+                | CallOption::QueryLengths
+                | CallOption::Packed => &["b", "h_q", "n_q", "n_k"],
+            };
+            names.extend(extents.iter().map(|extent| (*extent).to_owned()));
         }
         if let Some(condition) = &law.law.condition {
             let words = condition.text().split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -133,6 +141,7 @@ impl Usage {
             Values::Offset => reads(Role::Key) || reads(Role::Value),
             Values::Lofty => reads(Role::Key),
             Values::Exact => self.reads("Q") && reads(Role::Key),
+            Values::Routed => self.reads("Q") && self.reads("K") && self.reads("V"),
         };
         let mut kept: Vec<Values> = Vec::new();
         for values in all.iter().filter(|values| matters(values)) {
@@ -149,18 +158,8 @@ impl Usage {
 
 /// Names of a condition on extents; everything else is off.
 pub(crate) fn condition_env(dims: Dims) -> IndexEnv {
-    IndexEnv {
-        dims,
-        h: 0,
-        i: 0,
-        j: 0,
-        item: 0,
-        causal: false,
-        mask: false,
-        bias: false,
-        scale: false,
-        dtype: qkvet_spec::Dtype::Float64,
-    }
+    let dtype = qkvet_spec::Dtype::Float64;
+    IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options: OptionSet::default(), dtype }
 }
 
 fn collect(expr: &Expr, names: &mut BTreeSet<String>) {

@@ -2,8 +2,8 @@
 
 use qkvet_engine::format::is_representable;
 use qkvet_spec::{
-    Binding, BoolTensor, CallOption, Case, CaseOptions, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Suite,
-    Tensor,
+    Binding, BoolTensor, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Packed,
+    Suite, Tensor, Window,
 };
 
 use crate::extent::{Extents, as_array};
@@ -16,6 +16,9 @@ const LARGEST: usize = 1 << 16;
 
 /// Largest number of elements of a tensor of a call, scores included.
 const MOST_ELEMENTS: usize = 1 << 27;
+
+/// Most keys on one side of a window.
+const WIDEST_WINDOW: usize = 1 << 29;
 
 /// Whether a suite can be combined into cases.
 ///
@@ -38,7 +41,13 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
     if !(1..=3).contains(&suite.strength) {
         return Err(GenError::new("number", place("strength"), "1, 2 or 3", suite.strength.to_string()));
     }
-    for (field, n) in [("limit", suite.limit.unwrap_or(1)), ("rounds", suite.rounds), ("alone", suite.alone.max(1))] {
+    let extended = suite.extended.as_ref().and_then(|extended| extended.limit);
+    for (field, n) in [
+        ("limit", suite.limit.unwrap_or(1)),
+        ("extended.limit", extended.unwrap_or(1)),
+        ("rounds", suite.rounds),
+        ("alone", suite.alone.max(1)),
+    ] {
         if n == 0 || n > 1 << 20 {
             return Err(GenError::new("number", place(field), "1 to 1048576", n.to_string()));
         }
@@ -206,8 +215,8 @@ fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     check_option_values(&case.options, &case.dims, case.dtype)
 }
 
-/// Whether scale, mask and bias have shapes and elements that a call of these extents and this format can take.
-pub(crate) fn check_option_values(options: &CaseOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
+/// Whether every option has shape and elements that a call of these extents and this format can take.
+pub(crate) fn check_option_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
     check_elements(options.scale.as_slice(), format, "scale")?;
     if let Some(BoolTensor { shape, data }) = &options.mask {
         check_broadcast(shape, data.len(), dims, "mask")?;
@@ -219,7 +228,69 @@ pub(crate) fn check_option_values(options: &CaseOptions, dims: &Dims, format: Dt
             return Err(GenError::new("format", "bias", format.name(), dtype.name()));
         }
     }
-    Ok(())
+    check_extended_values(options, dims, format)
+}
+
+/// Softcap, window, sinks, ALiBi, lengths and packed sequences.
+fn check_extended_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
+    let CallOptions { softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, packed, .. } = options;
+    check_elements(softcap.as_slice(), format, "softcap")?;
+    if let Some(cap) = softcap.filter(|cap| *cap <= 0.0) {
+        return Err(GenError::new("number", "softcap", "more than 0", format!("{cap:?}")));
+    }
+    if let Some(Window { left: None, right: None }) = window {
+        return Err(GenError::new("window", "window", "`left`, `right` or both", "neither"));
+    }
+    let sides = window.iter().flat_map(|window| [window.left, window.right]).flatten();
+    if let Some(side) = sides.into_iter().find(|side| *side > WIDEST_WINDOW) {
+        return Err(GenError::new("window", "window", format!("0 to {WIDEST_WINDOW} keys"), side.to_string()));
+    }
+    for (place, tensor) in [("sinks", sinks), ("alibi_slopes", alibi_slopes)] {
+        let Some(Tensor { dtype, shape, data }) = tensor else { continue };
+        if *shape != [dims.h_q] || data.len() != dims.h_q {
+            let got =
+                if *shape == [data.len()] { format!("{shape:?}") } else { format!("{shape:?} and {}", data.len()) };
+            return Err(GenError::new("shape", place, format!("[{}], one number a query head", dims.h_q), got));
+        }
+        check_elements(data, *dtype, place)?;
+        if *dtype != format {
+            return Err(GenError::new("format", place, format.name(), dtype.name()));
+        }
+    }
+    for (place, lengths, n) in [("key_lengths", key_lengths, dims.n_k), ("query_lengths", query_lengths, dims.n_q)] {
+        let Some(lengths) = lengths else { continue };
+        if lengths.len() != dims.b {
+            let expected = format!("{}, one a batch item", dims.b);
+            return Err(GenError::new("lengths", place, expected, lengths.len().to_string()));
+        }
+        if let Some(length) = lengths.iter().find(|length| **length > n) {
+            return Err(GenError::new("length", place, format!("0 to {n}"), length.to_string()));
+        }
+    }
+    packed.as_ref().map_or(Ok(()), |packed| {
+        if key_lengths.is_some() || query_lengths.is_some() {
+            return Err(GenError::new("option", "packed", "no lengths beside it", "lengths"));
+        }
+        check_packed(packed, dims)
+    })
+}
+
+fn check_packed(packed: &Packed, dims: &Dims) -> Result<(), GenError> {
+    let Packed { query_offsets, key_offsets } = packed;
+    for (place, offsets, n) in
+        [("packed.query_offsets", query_offsets, dims.n_q), ("packed.key_offsets", key_offsets, dims.n_k)]
+    {
+        let ends = (offsets.len() >= 2).then(|| (offsets.first().copied(), offsets.last().copied()));
+        if ends != Some((Some(0), Some(n))) || !offsets.is_sorted() {
+            let got = format!("{:?}", &offsets[..offsets.len().min(16)]);
+            return Err(GenError::new("offsets", place, format!("ascending ones from 0 to {n}"), got));
+        }
+    }
+    if query_offsets.len() == key_offsets.len() {
+        return Ok(());
+    }
+    let expected = format!("{}, as many as of the queries", query_offsets.len());
+    Err(GenError::new("offsets", "packed.key_offsets", expected, key_offsets.len().to_string()))
 }
 
 pub(crate) fn check_broadcast(shape: &[usize], elements: usize, dims: &Dims, place: &str) -> Result<(), GenError> {

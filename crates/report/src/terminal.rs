@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
+use qkvet_spec::{Evidence, Finding, FindingKind, Summary, Verdict};
 
 use crate::text::{count, cut, ratio};
 
@@ -105,16 +105,18 @@ pub fn coverage(summary: &Summary) -> String {
     row(&mut out, "verdicts", &words.map(|(word, n)| format!("{word} {}", count(n))).collect::<Vec<_>>().join(" · "));
     let covered = &summary.coverage;
     row(&mut out, "formats", &formats(summary));
-    row(&mut out, "options", &tally(&covered.options));
+    wrapped(&mut out, "options", &tally(&covered.options));
     let sizes = covered
         .sizes
         .iter()
         .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
     row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "));
+    row(&mut out, "reference", &references(&covered.references));
     let checked = covered.laws.values().filter(|n| **n > 0).count();
     row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()));
     let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
     wrapped(&mut out, "not", &missed.join(", "));
+    wrapped(&mut out, "suspect", &suspects(summary));
     wrapped(&mut out, "undecided", &undecided(summary));
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
@@ -128,17 +130,55 @@ pub fn coverage(summary: &Summary) -> String {
     out
 }
 
-/// Which laws were left undecided, the most frequent first.
-fn undecided(summary: &Summary) -> String {
-    let mut laws: BTreeMap<String, usize> = BTreeMap::new();
-    for record in summary.records.iter().filter(|record| record.verdict == Verdict::Inconclusive) {
-        *laws.entry(record.law.clone()).or_default() += 1;
+/// Cases beyond the probable bound: how many, the worst of each contract, what to do.
+fn suspects(summary: &Summary) -> String {
+    let Tally { contracts, laws, worst } = Tally::of(summary, Verdict::Suspect);
+    if contracts.is_empty() {
+        return String::new();
     }
+    let head = format!(
+        "farther from the exact value than roundings of mean zero would be, but within what the contract allows: {}",
+        self::laws(&laws)
+    );
+    let cases = contracts.iter().map(|(contract, n)| {
+        let noun = if *n == 1 { "case" } else { "cases" };
+        let Some((margin, evidence)) = worst.get(contract) else { return format!("{contract}: {} {noun}", count(*n)) };
+        let Evidence { place, expected, got, .. } = evidence;
+        let share = ratio(*margin);
+        format!(
+            "{contract}: {} {noun}, the worst {share} of its bound: {place}: expected {expected}, got {got}",
+            count(*n)
+        )
+    });
+    let hint = "A contract that promises more (--contract NAME, `qkvet list contracts`) proves it wrong or clears it.";
+    std::iter::once(head).chain(cases).chain([hint.to_owned()]).collect::<Vec<_>>().join("\n")
+}
+
+/// Which contracts left which laws undecided, the most frequent first.
+fn undecided(summary: &Summary) -> String {
+    let Tally { contracts, laws, .. } = Tally::of(summary, Verdict::Inconclusive);
+    let contracts: Vec<String> = contracts.iter().map(|(contract, n)| format!("{contract} {}", count(*n))).collect();
     if laws.is_empty() {
         String::new()
     } else {
-        format!("the bound is vacuous (16-bit scores beyond its reach): {}", self::laws(&laws))
+        let cases = format!("the contract allows any number there ({}): {}", contracts.join(", "), self::laws(&laws));
+        format!("{cases}\nA contract that promises more (--contract NAME, `qkvet list contracts`) decides more.")
     }
+}
+
+/// `1,204 rows by enclosure, 96 exact, 3 by arbitrary precision`.
+fn references(rows: &BTreeMap<String, usize>) -> String {
+    let known = [
+        ("enclosure", "by enclosure"),
+        ("exact", "exact"),
+        ("defined", "by definition"),
+        ("arbitrary-precision", "by arbitrary precision"),
+        ("stored", "by stored digits"),
+    ];
+    let parts: Vec<String> =
+        known.iter().filter_map(|(word, text)| Some(format!("{} {text}", count(*rows.get(*word)?)))).collect();
+    // The first one says of what.
+    parts.join(", ").replacen(' ', " rows ", 1)
 }
 
 /// `float32 512 under f32, worst error 0.02 of the bound`.
@@ -177,6 +217,36 @@ pub fn exit_line(summary: &Summary) -> String {
         return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}");
     }
     format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{declined}{stopped}", count(checked))
+}
+
+/// Cases of one verdict.
+#[derive(Default)]
+struct Tally<'a> {
+    /// By contract.
+    contracts: BTreeMap<&'a str, usize>,
+    /// By law.
+    laws: BTreeMap<String, usize>,
+    /// The largest distance over bound under each contract, and where.
+    worst: BTreeMap<&'a str, (f64, &'a Evidence)>,
+}
+
+impl<'a> Tally<'a> {
+    fn of(summary: &'a Summary, verdict: Verdict) -> Self {
+        let mut tally = Self::default();
+        for record in summary.records.iter().filter(|record| record.verdict == verdict) {
+            let contract = summary.run.contracts.get(&record.dtype).map_or("", String::as_str);
+            *tally.contracts.entry(contract).or_default() += 1;
+            *tally.laws.entry(record.law.clone()).or_default() += 1;
+            if let Some(evidence) = &record.evidence {
+                let margin = evidence.ratio.unwrap_or(0.0);
+                let worst = tally.worst.entry(contract).or_insert((margin, evidence));
+                if margin > worst.0 {
+                    *worst = (margin, evidence);
+                }
+            }
+        }
+        tally
+    }
 }
 
 fn laws(laws: &BTreeMap<String, usize>) -> String {

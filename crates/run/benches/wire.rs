@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use qkvet_run::process::ExecConfig;
-use qkvet_spec::{Call, Dtype, Response, Target, Tensor};
+use qkvet_spec::{Call, CallOptions, Dtype, Response, Target, Tensor};
 
 const CASES: usize = 1000;
 /// The first calls pay for caches and page faults.
@@ -47,11 +47,9 @@ fn measure(words: &[String]) -> Result<String, String> {
         query: tensor(3, 4),
         key: tensor(3, 4),
         value: tensor(3, 4),
-        scale: None,
-        causal: false,
-        mask: None,
-        bias: None,
         return_weights: false,
+        return_lse: false,
+        options: CallOptions::default(),
     };
     let mut ask = |times: usize| {
         for _ in 0..times {

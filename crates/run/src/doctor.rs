@@ -3,8 +3,11 @@
 mod calls;
 mod judge;
 
-use qkvet_spec::wire::Request;
-use qkvet_spec::{Call, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning, Output, Response, Trouble};
+use qkvet_spec::wire::{HelloAnswer, Request};
+use qkvet_spec::{
+    Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning, Output, Response,
+    Trouble,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -109,10 +112,16 @@ impl Doctor<'_, '_> {
         };
         let plain = calls::plain(dtype);
         self.step("a plain call", &plain);
-        self.step("causal: 2 queries, 3 keys", &Call { causal: true, ..plain.clone() });
+        self.step(
+            "causal: 2 queries, 3 keys",
+            &Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..plain.clone() },
+        );
         self.step("a mask that hides some keys", &calls::masked(dtype));
         self.step("a bias added to the scores", &calls::biased(dtype));
-        self.step("an explicit scale", &Call { scale: Some(0.375), ..plain.clone() });
+        self.step(
+            "an explicit scale",
+            &Call { options: CallOptions { scale: Some(0.375), ..CallOptions::default() }, ..plain.clone() },
+        );
         if self.files {
             self.step("keys and values too large for a line, by file", &calls::large(dtype));
         } else {
@@ -121,6 +130,14 @@ impl Doctor<'_, '_> {
             self.show(Diagnosis::NotOffered, text.to_owned(), None);
         }
         self.step("the weights beside the output", &Call { return_weights: true, ..plain.clone() });
+        for option in CallOption::ALL {
+            if let Some(call) = calls::declared(option, dtype).filter(|_| self.declares(option.name())) {
+                self.step(&format!("the option {option}"), &call);
+            }
+        }
+        if self.declares("lse") {
+            self.step("the log-sum-exp beside the output", &Call { return_lse: true, ..plain.clone() });
+        }
         self.unknown_param(&plain);
         self.unknown_field(&plain);
         self.twice(&plain);
@@ -137,6 +154,22 @@ impl Doctor<'_, '_> {
             .find(|dtype| offered(dtype) && self.config.contracts.contains_key(dtype))
     }
 
+    /// Whether an option or a result is listed, and taken by the function behind it if that is one in Python.
+    fn declares(&self, name: &str) -> bool {
+        let Some(HelloAnswer { supports: Some(supports), python, .. }) = self.live.as_ref().map(|live| &live.greeting)
+        else {
+            return false;
+        };
+        let listed = [&supports.options, &supports.outputs].into_iter().flatten().flatten().any(|known| known == name);
+        let argument = match name {
+            "packed" => "query_offsets",
+            "lse" => "return_lse",
+            other => other,
+        };
+        let arguments = python.as_ref().and_then(|python| python.get("arguments"));
+        listed && arguments.is_none_or(|arguments| arguments.get(argument).is_some())
+    }
+
     fn show(&mut self, diagnosis: Diagnosis, text: String, hint: Option<String>) {
         if diagnosis != Diagnosis::NotOffered {
             self.worst = self.worst.max(diagnosis);
@@ -148,7 +181,7 @@ impl Doctor<'_, '_> {
     fn step(&mut self, title: &str, call: &Call) {
         (self.tell)(DoctorEvent::Step(title.to_owned()));
         let supports = self.live.as_ref().and_then(|live| live.greeting.supports.clone());
-        if let Some(missing) = supports.and_then(|supports| crate::process::unsupported(&supports, call)) {
+        if let Some(missing) = crate::process::unsupported(supports.as_ref(), call) {
             return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"), None);
         }
         if let Some(output) = self.answer(call, None) {

@@ -3,8 +3,16 @@
 //! Written from the recurrence of FlashAttention-2. It shares nothing with the engine's own attention but the rounding of
 //! stored numbers, so that the two can be wrong in different ways only.
 
+mod check;
+mod reach;
+mod real;
+
 use qkvet_engine::format::round;
-use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Output, Response, Target, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Response, Target, Tensor};
+
+use self::check::check_call;
+use self::reach::Reach;
+use self::real::Real;
 
 /// Keys in a tile.
 const TILE: usize = 64;
@@ -12,13 +20,13 @@ const TILE: usize = 64;
 const LANES: usize = 8;
 
 /// The built-in target `flash`: 32-bit arithmetic (64-bit for `float64`), probabilities of a tile and results in the
-/// format of the call.
+/// format of the call, the log-sum-exp in that of the arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flash;
 
 impl Target for Flash {
     fn call(&mut self, call: &Call) -> Response {
-        if let Err(reason) = check_shapes(call) {
+        if let Err(reason) = check_call(call) {
             return Response::Refused(reason);
         }
         match call.dtype() {
@@ -29,71 +37,6 @@ impl Target for Flash {
             }
         }
     }
-}
-
-/// Working precision of a kernel.
-trait Real:
-    Copy
-    + PartialOrd
-    + std::ops::Add<Output = Self>
-    + std::ops::Sub<Output = Self>
-    + std::ops::Mul<Output = Self>
-    + std::ops::Div<Output = Self>
-{
-    const ZERO: Self;
-    const LOWEST: Self;
-    fn of(x: f64) -> Self;
-    fn wide(self) -> f64;
-    fn exp(self) -> Self;
-}
-
-impl Real for f32 {
-    const ZERO: Self = 0.0;
-    const LOWEST: Self = Self::NEG_INFINITY;
-    fn of(x: f64) -> Self {
-        x as f32
-    }
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    fn exp(self) -> Self {
-        libm::expf(self)
-    }
-}
-
-impl Real for f64 {
-    const ZERO: Self = 0.0;
-    const LOWEST: Self = Self::NEG_INFINITY;
-    fn of(x: f64) -> Self {
-        x
-    }
-    fn wide(self) -> f64 {
-        self
-    }
-    fn exp(self) -> Self {
-        libm::exp(self)
-    }
-}
-
-fn check_shapes(call: &Call) -> Result<(), String> {
-    let (q, k, v) = (&call.query.shape, &call.key.shape, &call.value.shape);
-    let four_axes = q.len() == 4 && k.len() == 4 && v.len() == 4;
-    if !four_axes || k[..3] != v[..3] || q[0] != k[0] || q[3] != k[3] || k[1] == 0 || q[1] % k[1] != 0 {
-        return Err(format!("shapes do not fit together: query {q:?}, key {k:?}, value {v:?}"));
-    }
-    let scores = [q[0], q[1], q[2], k[2]];
-    let masks = call.mask.as_ref().map(|mask| ("mask", &mask.shape, mask.data.len()));
-    let biases = call.bias.as_ref().map(|bias| ("bias", &bias.shape, bias.data.len()));
-    for (name, shape, len) in masks.into_iter().chain(biases) {
-        if shape.iter().product::<usize>() != len {
-            return Err(format!("{name}: {len} elements for shape {shape:?}"));
-        }
-        let fits = shape.len() <= 4 && shape.iter().rev().zip(scores.iter().rev()).all(|(n, m)| n == m || *n == 1);
-        if !fits {
-            return Err(format!("{name} of shape {shape:?} does not broadcast to {scores:?}"));
-        }
-    }
-    Ok(())
 }
 
 /// Steps in memory along `(b, h, i, j)` of an array that broadcasts to the scores.
@@ -124,7 +67,8 @@ struct Kernel<'a, T> {
     key: Vec<T>,
     value: Vec<T>,
     scale: T,
-    causal: bool,
+    options: &'a CallOptions,
+    softcap: Option<T>,
     mask: Option<(&'a BoolTensor, Broadcast)>,
     bias: Option<(&'a Tensor, Broadcast)>,
 }
@@ -138,39 +82,46 @@ fn attention<T: Real>(call: &Call) -> Response {
         query: load(&call.query),
         key: load(&call.key),
         value: load(&call.value),
-        scale: T::of(call.scale.unwrap_or_else(|| 1.0 / (dims.d_k as f64).sqrt())),
-        causal: call.causal,
-        mask: call.mask.as_ref().map(|mask| (mask, Broadcast::new(&mask.shape))),
-        bias: call.bias.as_ref().map(|bias| (bias, Broadcast::new(&bias.shape))),
+        scale: T::of(call.options.scale.unwrap_or_else(|| 1.0 / (dims.d_k as f64).sqrt())),
+        options: &call.options,
+        softcap: call.options.softcap.map(T::of),
+        mask: call.options.mask.as_ref().map(|mask| (mask, Broadcast::new(&mask.shape))),
+        bias: call.options.bias.as_ref().map(|bias| (bias, Broadcast::new(&bias.shape))),
     };
     let Dims { b, h_q, n_q, n_k, d_v, .. } = dims;
     let mut output = vec![0.0; b * h_q * n_q * d_v];
     let mut weights = call.return_weights.then(|| vec![0.0; b * h_q * n_q * n_k]);
+    let mut lse = Vec::new();
     for row in 0..b * h_q * n_q {
         let at = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
-        let (top, sum) = kernel.output_row(at, &mut output[row * d_v..][..d_v]);
+        let reach = Reach::new(dims, &call.options, at.0, at.2);
+        let (top, sum) = kernel.output_row(at, reach, &mut output[row * d_v..][..d_v]);
         if let Some(weights) = &mut weights {
-            kernel.weights_row(at, top, sum, &mut weights[row * n_k..][..n_k]);
+            kernel.weights_row(at, reach, (top, sum), &mut weights[row * n_k..][..n_k]);
+        }
+        if call.return_lse {
+            lse.push((top + sum.ln()).wide());
         }
     }
     let tensor = |last: usize, data| Tensor { dtype: call.dtype(), shape: vec![b, h_q, n_q, last], data };
     Response::Output(Box::new(Output {
         output: tensor(d_v, output),
         weights: weights.map(|data| tensor(n_k, data)),
+        lse: call.return_lse.then(|| Tensor { dtype: T::DTYPE, shape: vec![b, h_q, n_q], data: lse }),
         inputs_unchanged: true,
     }))
 }
 
 impl<T: Real> Kernel<'_, T> {
-    /// One row of the output; returns the row's maximum score and `Σ exp(score − maximum)`.
-    fn output_row(&self, at: (usize, usize, usize), output: &mut [f64]) -> (T, T) {
-        let (mut top, mut sum) = (T::LOWEST, T::ZERO);
+    /// One row of the output; returns the maximum and `Σ exp(· − maximum)` of the row's scores and sink.
+    fn output_row(&self, at: (usize, usize, usize), reach: Reach, output: &mut [f64]) -> (T, T) {
+        // A sink is a key of value 0 that every row has seen before its first tile.
+        let sink = self.options.sinks.as_ref().map(|sinks| T::of(sinks.data[at.1]));
+        let (mut top, mut sum) = sink.map_or((T::LOWEST, T::ZERO), |sink| (sink, T::ONE));
         let mut acc = vec![T::ZERO; self.dims.d_v];
         let mut scores = [T::ZERO; TILE];
-        let end = self.end(at.2);
-        for start in (0..end).step_by(TILE) {
-            let n = TILE.min(end - start);
-            self.scores(at, start, &mut scores[..n]);
+        for (start, n) in tiles(reach) {
+            self.scores(at, reach, start, &mut scores[..n]);
             let new_top = scores[..n].iter().fold(top, |m, s| if *s > m { *s } else { m });
             let shift = shift_of(new_top);
             let rescale = (top - shift).exp();
@@ -196,12 +147,10 @@ impl<T: Real> Kernel<'_, T> {
     }
 
     /// One row of the weights, by a second pass with the final maximum and sum.
-    fn weights_row(&self, at: (usize, usize, usize), top: T, sum: T, weights: &mut [f64]) {
-        let end = self.end(at.2);
+    fn weights_row(&self, at: (usize, usize, usize), reach: Reach, (top, sum): (T, T), weights: &mut [f64]) {
         let mut scores = [T::ZERO; TILE];
-        for start in (0..end).step_by(TILE) {
-            let n = TILE.min(end - start);
-            self.scores(at, start, &mut scores[..n]);
+        for (start, n) in tiles(reach) {
+            self.scores(at, reach, start, &mut scores[..n]);
             for (weight, score) in weights[start..].iter_mut().zip(&scores[..n]) {
                 if *score != T::LOWEST {
                     *weight = round(((*score - shift_of(top)).exp() / sum).wide(), self.dtype);
@@ -210,24 +159,25 @@ impl<T: Real> Kernel<'_, T> {
         }
     }
 
-    /// Keys before this one may be attended by query `i`: causal masking is aligned lower-right.
-    fn end(&self, i: usize) -> usize {
-        let Dims { n_q, n_k, .. } = self.dims;
-        if self.causal { (i + 1 + n_k).saturating_sub(n_q).min(n_k) } else { n_k }
-    }
-
     /// Scores of a tile; a key that is masked scores −∞.
-    fn scores(&self, at: (usize, usize, usize), start: usize, scores: &mut [T]) {
+    fn scores(&self, at: (usize, usize, usize), reach: Reach, start: usize, scores: &mut [T]) {
         let (b, h, i) = at;
         let Dims { h_q, n_q, d_k, .. } = self.dims;
         let q = &self.query[((b * h_q + h) * n_q + i) * d_k..][..d_k];
+        let slope = self.options.alibi_slopes.as_ref().map(|slopes| T::of(slopes.data[h]));
         for (j, score) in (start..).zip(scores) {
             let attends = self.mask.is_none_or(|(mask, steps)| mask.data[steps.row(b, h, i) + j * steps.0[3]]);
             *score = T::LOWEST;
             if attends {
                 *score = self.scale * dot(q, &self.key[self.key_head(at) + j * d_k..][..d_k]);
+                if let Some(cap) = self.softcap {
+                    *score = cap * (*score / cap).tanh();
+                }
                 if let Some((bias, steps)) = self.bias {
                     *score = *score + T::of(bias.data[steps.row(b, h, i) + j * steps.0[3]]);
+                }
+                if let Some(slope) = slope {
+                    *score = *score - slope * T::of(reach.distance(j) as f64);
                 }
             }
         }
@@ -251,6 +201,15 @@ impl<T: Real> Kernel<'_, T> {
             }
         }
     }
+}
+
+/// Tiles that hold a key within reach, as the first such key and how many; those beyond are not looked at. They begin at
+/// multiples of [`TILE`] whatever the reach.
+fn tiles(Reach { first, end, .. }: Reach) -> impl Iterator<Item = (usize, usize)> {
+    (first / TILE * TILE..end).step_by(TILE).map(move |tile| {
+        let start = tile.max(first);
+        (start, (tile + TILE).min(end) - start)
+    })
 }
 
 /// What is subtracted before the exponential; a row without any key yet has no maximum.

@@ -302,7 +302,7 @@ impl Target for OutputFolder {
                 format.extension()
             )),
             Ok(StoredOutput { output, .. }) => {
-                Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }))
+                Response::Output(Box::new(Output { output, weights: None, lse: None, inputs_unchanged: true }))
             }
             Err(message) => Response::Error(format!("{id}.{}: {message}", format.extension())),
         }

@@ -19,6 +19,8 @@ def extra(query, key, value, block_size): return query
 def anything(*args, **kwargs): return args[0]
 def keywords(q, k, v, **kwargs): return q * kwargs.get("softmax_scale", 5)
 def triton_like(q, k, v, causal, sm_scale): return q * 0 + q.dtype.type(sm_scale + causal)
+def varlen(q, k, v, *, cu_seqlens_q=None, cu_seqlens_k=None, window_size=None, softcap=None, alibi_slopes=None, sinks=None): return q
+def padded(q, k, v, key_value_seq_lengths=None, query_seq_lengths=None, sliding_window=None, return_lse=False): return q
 def shared(q, k, v, attn_mask=None): return q * 0 + (attn_mask.dtype == bool)
 
 class Layers:
@@ -132,7 +134,7 @@ fn signatures_that_do_not_fit() {
         config.supports = Some(words.iter().map(|x| (*x).to_owned()).collect());
         config
     };
-    let unknown = "supports: unknown option `casual`; known: scale, causal, mask, bias, return_weights\nhint: did you mean `causal`?";
+    let unknown = "supports: unknown option `casual`; known: scale, causal, mask, bias, softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, query_offsets, key_offsets, return_weights, return_lse, packed\nhint: did you mean `causal`?";
     refuse(supports("anything", &["scale", "casual"]), LoadKind::Supports, &[unknown]);
     refuse(
         supports("attention", &["mask"]),
@@ -163,7 +165,24 @@ fn options_are_read_from_the_signature() {
     assert_eq!(arguments(&fixture, "Layers.fused", &[]), "scale=softmax_scale");
     assert_eq!(arguments(&fixture, "triton_like", &[]), "causal=causal scale=sm_scale");
     assert_eq!(arguments(&fixture, "keywords", &[]), "");
-    assert_eq!(arguments(&fixture, "keywords", &["softmax_scale", "mask", "window"]), "mask=mask scale=softmax_scale");
+    assert_eq!(
+        arguments(&fixture, "keywords", &["softmax_scale", "mask", "window"]),
+        "mask=mask scale=softmax_scale window=window"
+    );
+    let packed = arguments(&fixture, "keywords", &["packed", "kv_seqlen", "return_softmax_lse"]);
+    assert_eq!(
+        packed,
+        "key_lengths=kv_seqlen key_offsets=key_offsets query_offsets=query_offsets return_lse=return_softmax_lse"
+    );
+    assert_eq!(
+        arguments(&fixture, "varlen", &[]),
+        "alibi_slopes=alibi_slopes key_offsets=cu_seqlens_k query_offsets=cu_seqlens_q sinks=sinks softcap=softcap window=window_size"
+    );
+    assert_eq!(arguments(&fixture, "varlen", &["packed"]), "key_offsets=cu_seqlens_k query_offsets=cu_seqlens_q");
+    assert_eq!(
+        arguments(&fixture, "padded", &[]),
+        "key_lengths=key_value_seq_lengths query_lengths=query_seq_lengths return_lse=return_lse window=sliding_window"
+    );
 }
 
 #[test]
@@ -173,20 +192,20 @@ fn options_are_passed_as_read() {
     }
     let fixture = Fixture::new(FUNCTIONS);
     let mut call = small_call();
-    call.causal = true;
+    call.options.causal = true;
     let mut target = fixture.start("attention").expect("starts");
     assert_eq!(target.call(&call), Response::Unsupported("no argument for causal".to_owned()));
 
     // Required options get what absence means: d_k is 4, so the default scale is 1/2.
     let mut target = fixture.start("triton_like").expect("starts");
     assert_eq!(output(target.call(&small_call())).output.data[0].to_bits(), 0.5f64.to_bits());
-    call.scale = Some(0.125);
+    call.options.scale = Some(0.125);
     assert_eq!(output(target.call(&call)).output.data[0].to_bits(), 1.125f64.to_bits());
 
     let mut config = fixture.config("keywords");
     config.supports = Some(vec!["softmax_scale".to_owned()]);
     let mut target = PythonTarget::start(&config).expect("starts");
-    call.causal = false;
+    call.options.causal = false;
     let scaled = output(target.call(&call)).output;
     assert!(scaled.data.iter().zip(&call.query.data).all(|(x, q)| x.to_bits() == (q / 8.0).to_bits()));
 }
@@ -199,9 +218,9 @@ fn one_argument_for_mask_and_bias() {
     let fixture = Fixture::new(FUNCTIONS);
     let mut config = fixture.config("shared");
     let mut masked = small_call();
-    masked.mask = Some(Noise(2).mask(&[2, 3]));
+    masked.options.mask = Some(Noise(2).mask(&[2, 3]));
     let mut biased = small_call();
-    biased.bias = Some(Noise(3).tensor(&[2, 3], biased.dtype()));
+    biased.options.bias = Some(Noise(3).tensor(&[2, 3], biased.dtype()));
 
     let mut target = PythonTarget::start(&config).expect("starts");
     assert_eq!(target.call(&biased), Response::Unsupported("no argument for bias".to_owned()));
@@ -209,7 +228,7 @@ fn one_argument_for_mask_and_bias() {
     let mut target = PythonTarget::start(&config).expect("starts");
     assert_eq!(output(target.call(&masked)).output.data[0].to_bits(), 1f64.to_bits());
     assert_eq!(output(target.call(&biased)).output.data[0].to_bits(), 0f64.to_bits());
-    biased.mask = masked.mask;
+    biased.options.mask = masked.options.mask;
     assert_eq!(target.call(&biased), Response::Unsupported("mask and bias share the argument attn_mask".to_owned()));
 }
 

@@ -9,9 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use common::*;
+use qkvet_engine::format::encode;
 use qkvet_run::process::{ExecConfig, ProcessTarget, StartError, Watch};
-use qkvet_spec::{Call, Dims, Dtype, Response, Target};
+use qkvet_spec::{Call, CallOptions, Dims, Dtype, Output, Response, Target};
+use serde_json::{Value, json};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/program.py");
 
@@ -89,7 +93,7 @@ fn answers_that_break_the_protocol_name_the_field() {
     check("two-answers", "Broken(Trouble { what: \"expected one answer to request 2, got ", 1);
     let short = "what: \"tensors.output.data: expected 64 bytes for float32 of shape [1, 2, 2, 4], got 3 bytes\"";
     check("short", short, 0);
-    check("int64", "what: \"tensors.output.dtype: expected one of `float64`", 0);
+    check("int64", "what: \"tensors.output.dtype: expected a floating-point format, got int64", 0);
     check("nothing-asked", "what: \"tensors.output: expected a tensor, got none\"", 0);
 }
 
@@ -268,10 +272,91 @@ fn what_is_not_listed_is_not_asked() {
     let mut check = |call: &Call, expected: &str| {
         assert_eq!(target.call(call), Response::Unsupported(expected.to_owned()));
     };
-    check(&call(|c| c.causal = true), "causal is not among its options");
+    check(&call(|c| c.options.causal = true), "causal is not among its options");
     check(&call(|c| c.return_weights = true), "weights is not among its outputs");
     let half = random_call(call(|_| ()).dims(), Dtype::Float16, 1);
     check(&half, "float16 is not among its dtypes");
-    output(target.call(&call(|c| c.scale = Some(0.5))));
+    output(target.call(&call(|c| c.options.scale = Some(0.5))));
     assert_eq!(target.greeting().name.as_deref(), Some("fixture"));
+}
+
+/// Storage bits of a tensor of a request.
+fn bits(request: &Value, name: &str) -> Vec<u8> {
+    BASE64.decode(request["tensors"][name]["data"].as_str().unwrap_or_default()).expect(name)
+}
+
+#[test]
+fn every_option_arrives_with_every_bit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = folder.path().join("seen");
+    let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/echo.py");
+    let command = format!("{} {} {}", python().display(), echo.display(), seen.display());
+    let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    let [padded, packed] = calls_of_later_options(Dtype::Float32);
+    let mut ask = |call: &Call| {
+        let output = output(target.call(call));
+        let request = std::fs::read_to_string(&seen).expect("a request");
+        (serde_json::from_str::<Value>(&request).expect("a request"), output)
+    };
+    let (request, Output { weights, lse, .. }) = ask(&padded);
+    assert_eq!(request["want"], json!(["output", "lse"]));
+    let lse = lse.expect("asked for");
+    assert_eq!((lse.dtype, &lse.shape[..], weights), (Dtype::Float64, &[2, 2, 3][..], None));
+    assert!(lse.data.iter().enumerate().all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits()));
+    let params = json!({"softcap": 0.1, "softcap_hex": "0x1.999999999999ap-4", "window": {"left": 2, "right": null}});
+    assert_eq!(request["params"], params);
+    let names: Vec<&String> = request["tensors"].as_object().expect("tensors").keys().collect();
+    assert_eq!(names, ["alibi_slopes", "key", "key_lengths", "query", "query_lengths", "sinks", "value"]);
+    for (name, sent) in [("sinks", &padded.options.sinks), ("alibi_slopes", &padded.options.alibi_slopes)] {
+        let sent = sent.as_ref().expect(name);
+        assert_eq!(bits(&request, name), encode(&sent.data, sent.dtype), "{name}");
+        assert_eq!(request["tensors"][name]["shape"], json!([2]), "{name}");
+    }
+    let whole = |request: &Value, name: &str, expected: &[i64]| {
+        let sent: Vec<u8> = expected.iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert_eq!(bits(request, name), sent, "{name}");
+        assert_eq!(request["tensors"][name]["dtype"], "int64", "{name}");
+        assert_eq!(request["tensors"][name]["shape"], json!([expected.len()]), "{name}");
+    };
+    whole(&request, "key_lengths", &[4, 0]);
+    whole(&request, "query_lengths", &[1, 3]);
+
+    let (request, Output { weights, lse, .. }) = ask(&Call { return_weights: true, ..packed });
+    assert_eq!(request["want"], json!(["output", "weights", "lse"]));
+    assert_eq!(weights.expect("asked for").shape, [2, 2, 3, 4]);
+    assert_eq!(lse.expect("asked for").shape, [2, 2, 3]);
+    assert_eq!(request["params"], json!({"window": {"left": null, "right": 1}}));
+    whole(&request, "query_offsets", &[0, 0, 2, 3]);
+    whole(&request, "key_offsets", &[0, 1, 4, 4]);
+}
+
+/// What came later is not asked of a program that may never have heard of it.
+#[test]
+fn a_program_without_lists_is_asked_what_the_first_ones_knew() {
+    let [padded, packed] = calls_of_later_options(Dtype::Float32);
+    let (padded, packed) = (padded.options, packed.options);
+    let off = CallOptions::default;
+    let later = [
+        ("softcap", CallOptions { softcap: padded.softcap, ..off() }),
+        ("window", CallOptions { window: padded.window, ..off() }),
+        ("sinks", CallOptions { sinks: padded.sinks, ..off() }),
+        ("alibi_slopes", CallOptions { alibi_slopes: padded.alibi_slopes, ..off() }),
+        ("key_lengths", CallOptions { key_lengths: padded.key_lengths, ..off() }),
+        ("query_lengths", CallOptions { query_lengths: padded.query_lengths, ..off() }),
+        ("packed", CallOptions { packed: packed.packed, ..off() }),
+    ];
+    let (mut without, mut with) = (start("good"), start("options"));
+    for (name, options) in later {
+        let call = Call { options, ..small_call() };
+        let expected = format!("{name} is asked only of programs that list it in supports.options");
+        assert_eq!(without.call(&call), Response::Unsupported(expected));
+        assert_eq!(with.call(&call), Response::Unsupported(format!("{name} is not among its options")));
+    }
+    let call = Call { return_lse: true, ..small_call() };
+    let expected = "lse is asked only of programs that list it in supports.outputs".to_owned();
+    assert_eq!(without.call(&call), Response::Unsupported(expected));
+    assert_eq!(with.call(&call), Response::Unsupported("lse is not among its outputs".to_owned()));
+    let first = CallOptions { causal: true, mask: Some(Noise(1).mask(&[2, 3])), ..off() };
+    let known = output(without.call(&Call { options: first, return_weights: true, ..small_call() }));
+    assert!(known.weights.is_some() && known.lse.is_none());
 }

@@ -6,8 +6,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::*;
-use qkvet_run::python::PythonTarget;
-use qkvet_spec::{Dims, Dtype, Response, Target};
+use qkvet_run::python::{Layout, PythonTarget};
+use qkvet_spec::{Call, Dims, Dtype, Response, Target};
 
 /// The answer of a fixture function contains `expected`, in the form `Kind("...")`.
 fn check(function: &str, expected: &str) {
@@ -257,4 +257,106 @@ fn the_worker_leaves_at_once() {
     let start = Instant::now();
     drop(target);
     assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+}
+
+/// What a function was given, told by what it raises.
+const TELLS: &str = r#"
+import numpy as np
+
+def tell(query, key, value, *, logits_soft_cap=None, window_size=None, sinks=None, alibi_slopes=None, cache_seqlens=None,
+         query_lengths=None, cu_seqlens_q=None, cu_seqlens_k=None, return_softmax_lse=False, need_weights=False):
+    arrays = [x for x in (sinks, alibi_slopes, cache_seqlens, query_lengths, cu_seqlens_q, cu_seqlens_k) if x is not None]
+    told = [logits_soft_cap and logits_soft_cap.hex(), window_size, return_softmax_lse, need_weights]
+    raise NotImplementedError(told, [x.dtype.name for x in arrays], [x.tolist() for x in arrays])
+
+def results(query, key, value, return_weights=False, return_lse=False):
+    lse = np.arange(1, query.shape[1] * query.shape[2] + 1).reshape(query.shape[:3]) / 3
+    weights = np.zeros(query.shape[:3] + key.shape[2:3], query.dtype)
+    return (query,) + (weights,) * return_weights + (lse,) * return_lse
+
+def lengths_changed(query, key, value, key_lengths=None):
+    key_lengths += 1
+    return query
+
+def beyond(query, key, value, key_lengths=None): return query
+def needs(query, key, value, window, return_lse, softcap): raise NotImplementedError(window, return_lse, softcap)
+def one(query, key, value, return_lse=False): return query
+def pair(query, key, value, return_weights=False, return_lse=False): return query, query
+"#;
+
+#[test]
+fn every_option_is_given_with_every_bit() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(TELLS);
+    let mut target = fixture.start("tell").expect("starts");
+    let [padded, packed] = calls_of_later_options(Dtype::Float32);
+    let list = |tensor: &Option<qkvet_spec::Tensor>| format!("{:?}", tensor.as_ref().expect("on").data);
+    let (sinks, slopes) = (list(&padded.options.sinks), list(&padded.options.alibi_slopes));
+    let expected = format!(
+        "(['0x1.999999999999ap-4', (2, None), True, False], ['float32', 'float32', 'int32', 'int32'], \
+         [{sinks}, {slopes}, [4, 0], [1, 3]])"
+    );
+    assert_eq!(target.call(&padded), Response::Unsupported(expected));
+    let expected = "([None, (None, 1), True, True], ['int32', 'int32'], [[0, 0, 2, 3], [0, 1, 4, 4]])";
+    assert_eq!(
+        target.call(&Call { return_weights: true, ..packed.clone() }),
+        Response::Unsupported(expected.to_owned())
+    );
+
+    // What the signature cannot do without is given when it is off.
+    let mut target = fixture.start("needs").expect("starts");
+    assert_eq!(target.call(&small_call()), Response::Unsupported("((None, None), False, None)".to_owned()));
+    // What it lacks is declined.
+    let mut target = fixture.start("results").expect("starts");
+    assert_eq!(target.call(&padded), Response::Unsupported("no argument for alibi_slopes".to_owned()));
+    assert_eq!(target.call(&packed), Response::Unsupported("no argument for key_offsets".to_owned()));
+}
+
+#[test]
+fn results_come_in_their_order() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(TELLS);
+    let start = |function: &str, layout| {
+        let mut config = fixture.config(function);
+        config.layout = layout;
+        PythonTarget::start(&config).expect("starts")
+    };
+    let call = |return_weights, return_lse| Call { return_weights, return_lse, ..small_call() };
+    for layout in [Layout::Bhnd, Layout::Bnhd] {
+        let mut target = start("results", layout);
+        let got = output(target.call(&call(true, true)));
+        // The log-sum-exp keeps its axes, and its numbers, in every layout.
+        let lse = got.lse.expect("asked for");
+        assert_eq!((&lse.shape[..], lse.dtype), (&[1, 2, 2][..], Dtype::Float64));
+        assert!(lse.data.iter().enumerate().all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits()));
+        assert!(got.weights.is_some() && got.output == small_call().query);
+        let got = output(target.call(&call(false, true)));
+        assert!(got.weights.is_none() && got.lse.as_ref() == Some(&lse));
+        assert!(output(target.call(&call(false, false))).lse.is_none());
+    }
+    let malformed = |function: &str, call: &Call, expected: &str| {
+        let got = start(function, Layout::Bhnd).call(call);
+        assert_eq!(got, Response::Malformed(expected.to_owned()));
+    };
+    malformed("one", &call(false, true), "expected a tuple (output, lse), got ndarray");
+    malformed("pair", &call(true, true), "expected a tuple (output, weights, lse), got tuple of 2");
+}
+
+#[test]
+fn lengths_are_inputs_like_others() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(TELLS);
+    let mut call = small_call();
+    call.options.key_lengths = Some(vec![2]);
+    assert!(!output(fixture.start("lengths_changed").expect("starts").call(&call)).inputs_unchanged);
+    let mut target = fixture.start("beyond").expect("starts");
+    assert!(output(target.call(&call)).inputs_unchanged);
+    call.options.key_lengths = Some(vec![1 << 31]);
+    assert_eq!(target.call(&call), Response::Unsupported("key_lengths beyond int32".to_owned()));
 }

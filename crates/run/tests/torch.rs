@@ -45,7 +45,7 @@ fn tensors_in_every_form() {
     let mut target = PythonTarget::start(&config).expect("starts");
     let mut ask = |mode: i32, dtype| {
         let mut call = random_call(small_call().dims(), dtype, 1);
-        call.scale = Some(f64::from(mode));
+        call.options.scale = Some(f64::from(mode));
         (target.call(&call), call.query)
     };
     for dtype in Dtype::CHECKED {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dtype};
+use crate::{CallOption, Dtype, OptionSet};
 
 /// A dense row-major tensor; every element is a number of its format, held as `f64`.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,23 +54,69 @@ pub struct Call {
     pub key: Tensor,
     /// `(b, h_k, n_k, d_v)`.
     pub value: Tensor,
-    /// Explicit factor on `QKᵀ`; absent means the default.
-    pub scale: Option<f64>,
-    /// Causal masking asked for.
-    pub causal: bool,
-    /// Broadcastable to `(b, h_q, n_q, n_k)`; true attends.
-    pub mask: Option<BoolTensor>,
-    /// Broadcastable to `(b, h_q, n_q, n_k)`; added to the scaled scores.
-    pub bias: Option<Tensor>,
+    /// What is asked for besides.
+    pub options: CallOptions,
     /// Ask for the weights `(b, h_q, n_q, n_k)` too.
     pub return_weights: bool,
+    /// Ask for the log-sum-exp `(b, h_q, n_q)` too.
+    pub return_lse: bool,
 }
 
-impl Call {
-    /// Extents read off the three tensors, which have four axes each.
-    pub fn dims(&self) -> Dims {
-        let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
-        Dims { b: q[0], h_q: q[1], h_k: k[1], n_q: q[2], n_k: k[2], d_k: q[3], d_v: v[3] }
+/// Options of a call; one that is absent is off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallOptions {
+    /// Explicit factor on `QKᵀ`; absent means the default.
+    pub scale: Option<f64>,
+    /// Causal masking.
+    pub causal: bool,
+    /// Broadcastable to `(b, h_q, n_q, n_k)`, 2 or 4 axes; true attends.
+    pub mask: Option<BoolTensor>,
+    /// Broadcastable to `(b, h_q, n_q, n_k)`, 2 or 4 axes; added to the scaled scores.
+    pub bias: Option<Tensor>,
+    /// `c` of `c · tanh(x/c)`, applied to the scaled scores: positive.
+    pub softcap: Option<f64>,
+    /// How far a query sees.
+    pub window: Option<Window>,
+    /// `(h_q,)`: a logit for each query head that joins the row sum and has no value.
+    pub sinks: Option<Tensor>,
+    /// `(h_q,)`: `−slope · |i + n_k − n_q − j|` is added where the bias is, with the extents that count for the item.
+    pub alibi_slopes: Option<Tensor>,
+    /// How many keys of each batch item exist; the rest is padding.
+    pub key_lengths: Option<Vec<usize>>,
+    /// How many queries of each batch item exist; the rest is padding and sees no key.
+    pub query_lengths: Option<Vec<usize>>,
+    /// Several sequences in one; excludes lengths.
+    pub packed: Option<Packed>,
+}
+
+/// A sliding window: query `i` sees keys from `left` before its own position to `right` behind it, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Keys before the query's position; absent: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<usize>,
+    /// Keys behind it; absent: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub right: Option<usize>,
+}
+
+/// Sequences that lie one behind the other in the rows of query, key and value: a query sees the keys of its own sequence only.
+///
+/// Both lists ascend from 0 to the number of queries, of keys, and have one entry more than there are sequences.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Packed {
+    /// Where the queries of each sequence begin, and where the last ones end.
+    pub query_offsets: Vec<usize>,
+    /// Where the keys of each sequence begin, and where the last ones end.
+    pub key_offsets: Vec<usize>,
+}
+
+impl CallOptions {
+    /// The options that are on.
+    pub fn on(&self) -> OptionSet {
+        CallOption::ALL.into_iter().filter(|option| self.has(*option)).collect()
     }
 
     /// Whether the option is on.
@@ -80,7 +126,22 @@ impl Call {
             CallOption::Causal => self.causal,
             CallOption::Mask => self.mask.is_some(),
             CallOption::Bias => self.bias.is_some(),
+            CallOption::Softcap => self.softcap.is_some(),
+            CallOption::Window => self.window.is_some(),
+            CallOption::Sinks => self.sinks.is_some(),
+            CallOption::AlibiSlopes => self.alibi_slopes.is_some(),
+            CallOption::KeyLengths => self.key_lengths.is_some(),
+            CallOption::QueryLengths => self.query_lengths.is_some(),
+            CallOption::Packed => self.packed.is_some(),
         }
+    }
+}
+
+impl Call {
+    /// Extents read off the three tensors, which have four axes each.
+    pub fn dims(&self) -> Dims {
+        let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
+        Dims { b: q[0], h_q: q[1], h_k: k[1], n_q: q[2], n_k: k[2], d_k: q[3], d_v: v[3] }
     }
 
     /// Format of the three tensors.
@@ -96,6 +157,8 @@ pub struct Output {
     pub output: Tensor,
     /// Weights, when asked for.
     pub weights: Option<Tensor>,
+    /// Log-sum-exp, when asked for.
+    pub lse: Option<Tensor>,
     /// Whether query, key, value, mask and bias had the same bits after the call.
     pub inputs_unchanged: bool,
 }

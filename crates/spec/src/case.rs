@@ -2,32 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::{BoolTensor, CallOption, Dims, Dtype, Tensor};
-
-/// Options of the case; those a law does not range over are off.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CaseOptions {
-    /// Explicit scale.
-    pub scale: Option<f64>,
-    /// Causal masking.
-    pub causal: bool,
-    /// Boolean mask in its broadcast form: 2 or 4 axes.
-    pub mask: Option<BoolTensor>,
-    /// Bias in its broadcast form: 2 or 4 axes.
-    pub bias: Option<Tensor>,
-}
-
-impl CaseOptions {
-    /// Whether the option is on.
-    pub fn has(&self, option: CallOption) -> bool {
-        match option {
-            CallOption::Scale => self.scale.is_some(),
-            CallOption::Causal => self.causal,
-            CallOption::Mask => self.mask.is_some(),
-            CallOption::Bias => self.bias.is_some(),
-        }
-    }
-}
+use crate::{CallOptions, Dims, Dtype};
 
 /// Matrices as the law language sees them: `(batch?, heads?, rows, cols)`, row-major.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,8 +43,8 @@ pub struct Case {
     pub dtype: Dtype,
     /// Extents of `Q`, `K`, `V`.
     pub dims: Dims,
-    /// Options.
-    pub options: CaseOptions,
+    /// Options of its calls; those a law does not range over are off.
+    pub options: CallOptions,
     /// `Q`, `K`, `V` and the law's variables by name; mask and bias variables are read from the options.
     pub bindings: IndexMap<String, Binding>,
 }

@@ -4,9 +4,10 @@ use include_dir::{Dir, File, include_dir};
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
+use crate::modifier::compose;
 use crate::shape::check_law;
 use crate::source::{SpecError, parse_yaml};
-use crate::{CheckedLaw, Contract, Convention, Dtype, Fault, Law, Suite, nearest};
+use crate::{CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, nearest};
 
 static SPECS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../specs");
 
@@ -21,6 +22,8 @@ pub struct Catalog {
     pub conventions: IndexMap<String, Convention>,
     /// Contracts.
     pub contracts: IndexMap<String, Contract>,
+    /// Modifiers of contracts.
+    pub modifiers: IndexMap<String, Modifier>,
     /// Suites.
     pub suites: IndexMap<String, Suite>,
     /// Files of the laws that the user added, by id.
@@ -45,6 +48,9 @@ impl Catalog {
             contracts: folder("contracts", |path, source| {
                 read(path, source, |contract: &Contract| &contract.contract)
             })?,
+            modifiers: folder("contracts/modifiers", |path, source| {
+                read(path, source, |modifier: &Modifier| &modifier.modifier)
+            })?,
             suites: folder("suites", |path, source| read(path, source, |suite: &Suite| &suite.suite))?,
             law_files: IndexMap::new(),
         };
@@ -65,6 +71,28 @@ impl Catalog {
         })
     }
 
+    /// The contract of this name: an id, or `base+modifier+modifier` in any order of modifiers.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known one; modifiers that do not fit the base or each other.
+    pub fn contract(&self, name: &str) -> Result<Contract, SpecError> {
+        let mut parts = name.split('+').map(str::trim);
+        let base = Self::find("contract", &self.contracts, parts.next().unwrap_or_default())?;
+        compose(base, parts.map(|part| self.modifier(part)).collect::<Result<_, _>>()?)
+    }
+
+    /// The modifier of this name, its number filled in.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest known one.
+    pub fn modifier(&self, name: &str) -> Result<Modifier, SpecError> {
+        let called = self.modifiers.values().map(|one| one.called(name));
+        match called.filter_map(Result::transpose).next() {
+            Some(found) => found,
+            None => Self::find("modifier", &self.modifiers, name).cloned(),
+        }
+    }
+
     /// Finds one by id.
     ///
     /// # Errors
@@ -73,7 +101,10 @@ impl Catalog {
         all.get(id).ok_or_else(|| {
             let hint = match nearest(id, all.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("`qkvet list {what}s` shows the known ones"),
+                // Modifiers are listed beside the contracts.
+                None => {
+                    format!("`qkvet list {}s` shows the known ones", if what == "modifier" { "contract" } else { what })
+                }
             };
             SpecError::plain(format!("{what} `{id}`: expected a known {what}\nhint: {hint}"))
         })
@@ -114,12 +145,32 @@ impl Catalog {
         for suite in self.suites.values() {
             self.suite_laws(suite)?;
         }
+        for modifier in self.modifiers.values() {
+            self.check_modifier(modifier)?;
+        }
         let mut codes: Vec<&str> = self.faults.values().map(|fault| fault.code.as_str()).collect();
         codes.sort_unstable();
         match codes.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(SpecError::plain(format!("code {}: expected one fault, got two", pair[0]))),
             None => Ok(()),
         }
+    }
+
+    /// A modifier changes something, and composes with every base that it fits.
+    fn check_modifier(&self, modifier: &Modifier) -> Result<(), SpecError> {
+        let id = &modifier.modifier;
+        let takes_number = id.ends_with("-N");
+        if takes_number == modifier.number.is_empty() {
+            return Err(SpecError::plain(format!(
+                "modifier {id}: expected `number` for an id that ends in -N, and only for it"
+            )));
+        }
+        if modifier.allows.is_empty() && modifier.promises.is_empty() && !takes_number {
+            return Err(SpecError::plain(format!("modifier {id}: expected `allows` or `promises`, got neither")));
+        }
+        let name = if takes_number { id.replace("-N", "-64") } else { id.clone() };
+        let fitting = self.contracts.values().filter(|contract| modifier.fits(contract.dtype));
+        fitting.map(|base| self.contract(&format!("{}+{name}", base.contract))).try_for_each(|one| one.map(|_| ()))
     }
 
     /// The laws a suite names, in order of id; `*` names all.
@@ -166,6 +217,8 @@ fn folder<T>(
     if let Some(dir) = SPECS.get_dir(name) {
         collect(dir, &mut files);
     }
+    // Modifiers lie inside the folder of the contracts and are read on their own.
+    files.retain(|file| name.contains("modifiers") || !file.path().starts_with("contracts/modifiers"));
     let mut all = IndexMap::new();
     for file in files {
         let path = format!("specs/{}", file.path().to_string_lossy().replace('\\', "/"));
@@ -198,12 +251,81 @@ mod tests {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
         for dtype in Dtype::ALL {
             let count = catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count();
-            assert_eq!(count, usize::from(Dtype::CHECKED.contains(&dtype)), "{dtype}");
-            assert_eq!(catalog.default_contract(dtype).is_ok(), count == 1, "{dtype}");
+            assert_eq!(count, 1, "{dtype}");
         }
-        let none = catalog.default_contract(Dtype::Float8E5m2).expect_err("no contract");
+        let none = Catalog { contracts: IndexMap::new(), ..catalog };
+        let none = none.default_contract(Dtype::Float8E5m2).expect_err("no contract");
         let known = "contract for float8_e5m2: expected one with `default: true`, got none\nhint: formats with contracts: float64, float32, bfloat16, float16";
         assert_eq!(none.to_string(), known);
+    }
+
+    fn composed(name: &str) -> Contract {
+        Catalog::embedded()
+            .unwrap_or_else(|error| panic!("{error}"))
+            .contract(name)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn modifiers_loosen_or_tighten_whatever_their_order() {
+        let (one, other) = (composed("bf16-flash+split-kv+tile-64"), composed("bf16-flash + tile-64 + split-kv"));
+        assert_eq!(one, other);
+        assert_eq!(one.contract, "bf16-flash+split-kv+tile-64");
+        assert!(one.merges && one.tile == Some(64) && !one.default && !one.frozen);
+        assert!(one.title.ends_with("rescaled at most once for 64 keys"), "{}", one.title);
+        assert_eq!(
+            composed("bf16-flash"),
+            Catalog::embedded().map(|all| all.contracts["bf16-flash"].clone()).expect("one")
+        );
+        // What is allowed or promised already stays as it is.
+        assert_eq!(composed("bf16-unfused+pre-scaled-query").input_roundings, 4);
+        assert_eq!(composed("bf16-flash+tile-8").tile, Some(16));
+        assert_eq!(composed("f16-flash+f16-accumulation").dot, Dtype::Float16);
+        assert_eq!(composed("e4m3-flash+full-accumulator").dot_precision(), 24);
+        let deep = composed("f32+depth-24").depth;
+        assert_eq!((deep.scores, deep.values), (Some(24), Some(24)));
+        assert!(composed("tf32+unmerged").operands.is_some() && !composed("tf32+unmerged").merges);
+        assert!(!composed("f32+unrounded-sum").sum_of_rounded && composed("e5m2-flash+rounded-sum").sum_of_rounded);
+        assert_eq!(composed("e5m2-flash+bf16-partials").partial, Some(Dtype::Bfloat16));
+    }
+
+    #[test]
+    fn compositions_that_mean_nothing_are_refused() {
+        let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+        for (name, message) in [
+            ("bf16-flahs", "contract `bf16-flahs`: expected a known contract\nhint: did you mean `bf16-flash`?"),
+            ("bf16-flash+split-vk", "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?"),
+            (
+                "bf16-flash+",
+                "modifier ``: expected a known modifier\nhint: `qkvet list contracts` shows the known ones",
+            ),
+            (
+                "f32+split-kv+split-kv",
+                "contract `f32+split-kv+split-kv`: expected each modifier once, got `split-kv` twice",
+            ),
+            (
+                "f32+unmerged+split-kv",
+                "contract `f32+split-kv+unmerged`: expected modifiers that agree, got `split-kv` and `unmerged`, which both set merges",
+            ),
+            (
+                "f32+depth-8+values-depth-9",
+                "contract `f32+depth-8+values-depth-9`: expected modifiers that agree, got `depth-8` and `values-depth-9`, which both set values_depth",
+            ),
+            (
+                "f32+f16-accumulation",
+                "contract `f32+f16-accumulation`: expected a contract of float16 for `f16-accumulation`, got float32",
+            ),
+            (
+                "f32+tile-x",
+                "modifier `tile-x`: expected a positive number in place of N, got `x`\nhint: such as tile-64",
+            ),
+            (
+                "f32+tile-0",
+                "modifier `tile-0`: expected a positive number in place of N, got `0`\nhint: such as tile-64",
+            ),
+        ] {
+            assert_eq!(catalog.contract(name).map(|_| ()).expect_err(name).to_string(), message);
+        }
     }
 
     #[test]

@@ -142,6 +142,9 @@ pub struct Coverage {
     pub declined: BTreeMap<String, usize>,
     /// Largest distance over bound among passing cases, for each format.
     pub margins: BTreeMap<String, f64>,
+    /// Rows of results by where the numbers come from that they were compared with.
+    #[serde(default)]
+    pub references: BTreeMap<String, usize>,
     /// What this version never checks.
     pub unchecked: Vec<String>,
 }

@@ -3,14 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Dims;
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
+use crate::{CallOption, Dims, OptionSet};
 
-/// Names that mean something in conditions and index maps.
-const NAMES: [&str; 17] = [
-    "b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v", "h", "i", "j", "item", "causal", "mask", "bias", "scale", "float16",
-    "bfloat16",
-];
+/// Names that mean something in conditions and index maps, beside those of the options.
+const NAMES: [&str; 13] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v", "h", "i", "j", "item", "float16", "bfloat16"];
+
+fn names() -> impl Iterator<Item = &'static str> + Clone {
+    NAMES.into_iter().chain(CallOption::ALL.map(CallOption::name))
+}
 
 /// An integer expression; relations give 1 or 0, `/` rounds down, a zero divisor has no value.
 #[derive(Clone, Debug)]
@@ -32,14 +33,8 @@ pub struct IndexEnv {
     pub j: i64,
     /// Batch item.
     pub item: i64,
-    /// Whether causal masking is asked for.
-    pub causal: bool,
-    /// Whether a boolean mask is given.
-    pub mask: bool,
-    /// Whether a bias is given.
-    pub bias: bool,
-    /// Whether a scale is given.
-    pub scale: bool,
+    /// Options of the call that are on.
+    pub options: OptionSet,
     /// The format of the call.
     pub dtype: crate::Dtype,
 }
@@ -74,8 +69,8 @@ impl IndexExpr {
 fn check(expr: &Expr) -> Result<(), ExprError> {
     match &expr.kind {
         ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(()),
-        ExprKind::Name(name) if NAMES.contains(&name.as_str()) => Ok(()),
-        ExprKind::Name(name) => Err(crate::nearest::unknown_in("name", name, expr.span.clone(), NAMES)),
+        ExprKind::Name(name) if names().any(|known| known == name) => Ok(()),
+        ExprKind::Name(name) => Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names())),
         ExprKind::Unary(_, x) => check(x),
         ExprKind::Binary(op, x, y) if !matches!(op, BinaryOp::MatMul | BinaryOp::SameBits | BinaryOp::In) => {
             check(x)?;
@@ -144,13 +139,9 @@ impl IndexEnv {
             "i" => self.i,
             "j" => self.j,
             "item" => self.item,
-            "causal" => i64::from(self.causal),
-            "mask" => i64::from(self.mask),
-            "bias" => i64::from(self.bias),
-            "scale" => i64::from(self.scale),
             "float16" => i64::from(self.dtype == crate::Dtype::Float16),
             "bfloat16" => i64::from(self.dtype == crate::Dtype::Bfloat16),
-            _ => 0,
+            option => i64::from(self.options.iter().any(|on| on.name() == option)),
         }
     }
 }
@@ -183,6 +174,6 @@ impl JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j item causal mask bias scale float16 bfloat16" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j item float16 bfloat16, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

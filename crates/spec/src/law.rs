@@ -10,7 +10,7 @@ use crate::{Formula, IndexExpr};
 
 /// An option of the call that a law may range over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum CallOption {
     /// An explicit scale.
     Scale,
@@ -20,11 +20,37 @@ pub enum CallOption {
     Mask,
     /// An additive bias.
     Bias,
+    /// A cap on the scores.
+    Softcap,
+    /// A sliding window.
+    Window,
+    /// A logit for each head that has no value.
+    Sinks,
+    /// A bias that falls with the distance.
+    AlibiSlopes,
+    /// Numbers of keys that exist.
+    KeyLengths,
+    /// Numbers of queries that exist.
+    QueryLengths,
+    /// Several sequences in one.
+    Packed,
 }
 
 impl CallOption {
     /// Every option.
-    pub const ALL: [Self; 4] = [Self::Scale, Self::Causal, Self::Mask, Self::Bias];
+    pub const ALL: [Self; 11] = [
+        Self::Scale,
+        Self::Causal,
+        Self::Mask,
+        Self::Bias,
+        Self::Softcap,
+        Self::Window,
+        Self::Sinks,
+        Self::AlibiSlopes,
+        Self::KeyLengths,
+        Self::QueryLengths,
+        Self::Packed,
+    ];
 
     /// The name in YAML, in Python signatures and in reports.
     pub fn name(self) -> &'static str {
@@ -33,6 +59,13 @@ impl CallOption {
             Self::Causal => "causal",
             Self::Mask => "mask",
             Self::Bias => "bias",
+            Self::Softcap => "softcap",
+            Self::Window => "window",
+            Self::Sinks => "sinks",
+            Self::AlibiSlopes => "alibi_slopes",
+            Self::KeyLengths => "key_lengths",
+            Self::QueryLengths => "query_lengths",
+            Self::Packed => "packed",
         }
     }
 }
@@ -40,6 +73,30 @@ impl CallOption {
 impl fmt::Display for CallOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Options that are on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionSet([bool; CallOption::ALL.len()]);
+
+impl OptionSet {
+    /// Whether the option is on.
+    pub fn contains(self, option: CallOption) -> bool {
+        self.0[option as usize]
+    }
+
+    /// Those that are on, in the order of [`CallOption::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = CallOption> {
+        CallOption::ALL.into_iter().filter(move |option| self.contains(*option))
+    }
+}
+
+impl FromIterator<CallOption> for OptionSet {
+    fn from_iter<I: IntoIterator<Item = CallOption>>(options: I) -> Self {
+        let mut set = Self::default();
+        options.into_iter().for_each(|option| set.0[option as usize] = true);
+        set
     }
 }
 

@@ -9,10 +9,12 @@ mod contract;
 mod doctor;
 mod dtype;
 mod event;
+mod format;
 mod formula;
 mod index;
 mod law;
 mod meaning;
+mod modifier;
 mod nearest;
 mod patch;
 mod schema;
@@ -23,24 +25,27 @@ pub mod syntax;
 mod verdict;
 pub mod wire;
 
-pub use call::{BoolTensor, Call, Dims, Output, Response, Target, Tensor, Trouble};
-pub use case::{Binding, Case, CaseOptions, Matrices};
+pub use call::{BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window};
+pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
-pub use contract::Contract;
+pub use contract::{Contract, Depth};
 pub use doctor::{Diagnosis, DoctorEvent};
 pub use dtype::Dtype;
 pub use event::{CaseRecord, Coverage, Event, Finding, FindingKind, RunInfo, Summary};
+pub use format::Format;
 pub use formula::Formula;
 pub use index::{IndexEnv, IndexExpr};
-pub use law::{CallOption, Law, Observation, Proof};
+pub use law::{CallOption, Law, Observation, OptionSet, Proof};
 pub use meaning::{
-    Arithmetic, Causal, DefaultScale, EmptyRow, Execution, ExecutionPatch, ExplicitScale, Mask, Meaning, MeaningPatch,
-    Normalization, Stage, Store, ValueReading,
+    Anchor, Arithmetic, Causal, DefaultScale, EmptyLse, EmptyRow, Execution, ExecutionPatch, ExplicitScale,
+    LengthAnchor, LseBase, Mask, Meaning, MeaningPatch, Normalization, Obedience, Stage, Store, ValueReading,
+    WindowBounds,
 };
+pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
 pub use patch::{Behavior, Convention, Fault};
 pub use schema::{SCHEMAS, schema};
 pub use shape::{CheckedLaw, Domain, Given};
 pub use source::{SpecError, parse_yaml};
-pub use suite::{BroadcastForm, Frozen, MaskPattern, Suite, Values};
+pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Evidence, Verdict, Witness};

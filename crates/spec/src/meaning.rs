@@ -38,7 +38,9 @@ macro_rules! patchable {
 pub enum Stage {
     /// Multiply by the scale.
     Scale,
-    /// Add the bias.
+    /// Limit by the softcap: `c · tanh(x/c)`.
+    Softcap,
+    /// Add the bias and ALiBi.
     Bias,
 }
 
@@ -92,6 +94,68 @@ pub enum Mask {
     Ignored,
 }
 
+/// Whether an option is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obedience {
+    /// It does what it says.
+    Used,
+    /// It is accepted and ignored.
+    Ignored,
+}
+
+/// Where query 0 stands among the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Anchor {
+    /// At key `n_k − n_q`: the last query stands at the last key.
+    LowerRight,
+    /// At key 0.
+    UpperLeft,
+}
+
+/// Which keys at the ends of a window belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowBounds {
+    /// From `left` before the query's position to `right` behind it, both included.
+    Inclusive,
+    /// Both ends left out.
+    Exclusive,
+    /// The window is accepted and ignored.
+    Ignored,
+}
+
+/// Which extents positions are reckoned from when lengths are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LengthAnchor {
+    /// The lengths: the last query that exists stands at the last key that exists, as with a cache of keys.
+    Lengths,
+    /// The extents of the tensors, padding included.
+    Extents,
+}
+
+/// Base of the log-sum-exp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LseBase {
+    /// `ln Σ e^z`.
+    Natural,
+    /// `log₂ Σ e^z`.
+    Two,
+}
+
+/// The log-sum-exp of a query that sees no key and no sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyLse {
+    /// −∞.
+    NegativeInfinity,
+    /// +∞.
+    Infinity,
+}
+
 /// What the softmax divides by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -143,10 +207,32 @@ patchable! {
         causal_offset: i64,
         /// Polarity of the boolean mask.
         mask: Mask,
+        /// Which keys at the ends of a window belong to it.
+        window: WindowBounds,
+        /// Where the window counts from.
+        window_anchor: Anchor,
+        /// Whether sinks join the row sum.
+        sinks: Obedience,
+        /// Whether the slopes of ALiBi are followed.
+        alibi: Obedience,
+        /// Where the distances of ALiBi count from.
+        alibi_anchor: Anchor,
+        /// Whether keys beyond their number are hidden.
+        key_lengths: Obedience,
+        /// Whether queries beyond their number see nothing.
+        query_lengths: Obedience,
+        /// Which extents positions are reckoned from when lengths are given.
+        length_anchor: LengthAnchor,
+        /// Whether packed sequences are kept apart.
+        packed: Obedience,
         /// What the softmax divides by.
         normalization: Normalization,
         /// The output of a query that sees no key.
         empty_row: EmptyRow,
+        /// Base of the log-sum-exp.
+        lse_base: LseBase,
+        /// The log-sum-exp of a query that sees no key and no sink.
+        empty_lse: EmptyLse,
         /// Key/value head that query head `h` reads.
         head_map: IndexExpr,
         /// Query head that output head `h` is computed from.
@@ -177,14 +263,25 @@ impl Meaning {
     pub fn standard() -> Self {
         let map = |text: &str| IndexExpr::new(text).expect("a constant index map");
         Self {
-            stages: vec![Stage::Scale, Stage::Bias],
+            stages: vec![Stage::Scale, Stage::Softcap, Stage::Bias],
             default_scale: DefaultScale::InverseSqrtDk,
             explicit_scale: ExplicitScale::Used,
             causal: Causal::LowerRight,
             causal_offset: 0,
             mask: Mask::TrueAttends,
+            window: WindowBounds::Inclusive,
+            window_anchor: Anchor::LowerRight,
+            sinks: Obedience::Used,
+            alibi: Obedience::Used,
+            alibi_anchor: Anchor::LowerRight,
+            key_lengths: Obedience::Used,
+            query_lengths: Obedience::Used,
+            length_anchor: LengthAnchor::Lengths,
+            packed: Obedience::Used,
             normalization: Normalization::OverKeys,
             empty_row: EmptyRow::Zero,
+            lse_base: LseBase::Natural,
+            empty_lse: EmptyLse::NegativeInfinity,
             head_map: map("h / (h_q / h_k)"),
             query_head: map("h"),
             query_index: map("i"),

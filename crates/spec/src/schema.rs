@@ -4,10 +4,10 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::wire::WireMessage;
-use crate::{Contract, Convention, Fault, Law, Suite, Summary};
+use crate::{Contract, Convention, Fault, Law, Modifier, Suite, Summary};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 7] = ["law", "fault", "convention", "contract", "suite", "report", "wire"];
+pub const SCHEMAS: [&str; 8] = ["law", "fault", "convention", "contract", "modifier", "suite", "report", "wire"];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -16,6 +16,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "fault" => schema_for!(Fault),
         "convention" => schema_for!(Convention),
         "contract" => schema_for!(Contract),
+        "modifier" => schema_for!(Modifier),
         "suite" => schema_for!(Suite),
         "report" => schema_for!(Summary),
         "wire" => schema_for!(WireMessage),

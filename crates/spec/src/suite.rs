@@ -25,6 +25,9 @@ pub enum Values {
     Lofty,
     /// Logits 0 on a chosen power-of-two set, vanishing elsewhere; small-integer values: tolerance 0.
     Exact,
+    /// As exact, with a one in each row of the values, in a column of its own for each key of a set: the output shows which keys
+    /// a query sees.
+    Routed,
 }
 
 /// How a boolean mask is drawn.
@@ -93,12 +96,29 @@ pub struct Suite {
     /// Further cases per law, format and option with that option alone, for targets that take one at a time.
     #[serde(default)]
     pub alone: usize,
+    /// Cases beyond scale, causal, mask and bias; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended: Option<Extended>,
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,
     /// Cases of the value law whose certified answers are kept; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+}
+
+/// Cases of a suite with softcap, window, sinks, ALiBi, lengths or packed sequences, or with further value families.
+///
+/// They come from a covering array of their own over all options, in which each row has at least one of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extended {
+    /// Cases per law and format at most; absent: all that the covering array has.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Value families beside those of the suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Values>,
 }
 
 /// Which cases of a suite are frozen: single calls with certified answers, the same on every machine for ever.

@@ -80,7 +80,7 @@ pub struct HelloAnswer {
     /// The device that it computes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// What it offers. An absent list means: ask.
+    /// What it offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports: Option<Supports>,
     /// Why it is not ready.
@@ -95,15 +95,18 @@ pub struct HelloAnswer {
 }
 
 /// What a program offers. What a list leaves out is not asked for; names that the reader does not know are passed over.
+///
+/// An absent list of options or results stands for those of the first programs, which may not know that there are others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Supports {
     /// Formats of query, key and value: `float64`, `float32`, `bfloat16`, `float16`, `float8_e4m3fn`, `float8_e5m2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dtypes: Option<Vec<String>>,
-    /// Options: `scale`, `causal`, `mask`, `bias`.
+    /// Options: `scale`, `causal`, `mask`, `bias`, `softcap`, `window`, `sinks`, `alibi_slopes`, `key_lengths`, `query_lengths`,
+    /// `packed`; absent: the first four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// Results: `output`, `weights`.
+    /// Results: `output`, `weights`, `lse`; absent: the first two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<String>>,
     /// Ways in which tensors may travel, `inline` and `file`; absent: `inline` alone.
@@ -131,15 +134,14 @@ pub struct Run {
     pub case: Option<String>,
     /// Options that are numbers or switches; one that is absent is off.
     pub params: Params,
-    /// Results asked for. Reserved for later: `lse`, `query_gradient`, `key_gradient`, `value_gradient`.
+    /// Results asked for. Reserved for later: `query_gradient`, `key_gradient`, `value_gradient`.
     pub want: Vec<Want>,
-    /// `query`, `key`, `value`, and `mask` and `bias` if they are on. Reserved for later: `sinks`, `alibi_slopes`,
-    /// `key_lengths`, `query_lengths`, `key_offsets`, `query_offsets`, `output_gradient`.
+    /// `query`, `key`, `value`, and those of the options that are on: `mask`, `bias`, `sinks`, `alibi_slopes`, `key_lengths`,
+    /// `query_lengths`, and `query_offsets` with `key_offsets`. Reserved for later: `output_gradient`.
     pub tensors: BTreeMap<String, WireTensor>,
 }
 
-/// Options that are numbers or switches. Reserved for later: `window`, `softcap`. A program answers `unsupported` to a name
-/// that it does not know.
+/// Options that are numbers or switches. A program answers `unsupported` to a name that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Params {
     /// Explicit factor on the scores; absent: one over the root of the width.
@@ -151,6 +153,24 @@ pub struct Params {
     /// Causal masking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causal: Option<bool>,
+    /// Limit `c` of the scaled scores, `c · tanh(score / c)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softcap: Option<f64>,
+    /// The same number, exact, in the notation of C's `%a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softcap_hex: Option<String>,
+    /// How far a query sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<WireWindow>,
+}
+
+/// Keys that a query sees before its own position and behind it, both included; `null`: all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireWindow {
+    /// Keys before the query's position.
+    pub left: Option<usize>,
+    /// Keys behind it.
+    pub right: Option<usize>,
 }
 
 /// A result that can be asked for.
@@ -161,6 +181,8 @@ pub enum Want {
     Output,
     /// `(b, h_q, n_q, n_k)`.
     Weights,
+    /// `(b, h_q, n_q)`.
+    Lse,
 }
 
 /// A tensor: storage bits, little-endian, row-major without gaps; either `data` or `file`.
@@ -206,6 +228,9 @@ pub enum WireDtype {
     /// One byte, 0 or 1.
     #[serde(rename = "bool")]
     Bool,
+    /// Whole numbers in two's complement: lengths and offsets.
+    #[serde(rename = "int64")]
+    Int64,
 }
 
 impl WireDtype {
@@ -219,10 +244,11 @@ impl WireDtype {
             Self::Float8E4m3fn => "float8_e4m3fn",
             Self::Float8E5m2 => "float8_e5m2",
             Self::Bool => "bool",
+            Self::Int64 => "int64",
         }
     }
 
-    /// The number format; `None` for truth values.
+    /// The number format; `None` for truth values and whole numbers.
     pub fn dtype(self) -> Option<Dtype> {
         Dtype::from_name(self.name())
     }
@@ -262,7 +288,7 @@ pub struct RunAnswer {
     /// Whether the process is of no use after this: it is ended and started anew.
     #[serde(default)]
     pub fatal: bool,
-    /// `false` if the call changed query, key, value, mask or bias.
+    /// `false` if the call changed one of its tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs_unchanged: Option<bool>,
     /// How long the call itself took.
@@ -297,7 +323,10 @@ mod tests {
             assert_eq!((wire.name(), wire.dtype()), (dtype.name(), Some(dtype)));
             assert_eq!(serde_json::to_string(&wire).unwrap(), format!("\"{}\"", wire.name()));
         }
-        assert_eq!(WireDtype::Bool.dtype(), None);
+        for other in [WireDtype::Bool, WireDtype::Int64] {
+            assert_eq!(other.dtype(), None);
+            assert_eq!(serde_json::to_string(&other).unwrap(), format!("\"{}\"", other.name()));
+        }
     }
 
     #[test]
@@ -316,7 +345,7 @@ mod tests {
                 }] += 1;
             }
         }
-        assert_eq!(kinds, [3, 4, 2]);
+        assert_eq!(kinds, [4, 4, 2]);
     }
 
     #[test]
@@ -325,7 +354,7 @@ mod tests {
             r#"{"op":"walk"}"#,
             r#"{"seq":-1,"status":"ok","tensors":{}}"#,
             r#"{"seq":1,"status":"fine"}"#,
-            r#"{"seq":1,"status":"ok","tensors":{"output":{"dtype":"int64","shape":[1]}}}"#,
+            r#"{"seq":1,"status":"ok","tensors":{"output":{"dtype":"int16","shape":[1]}}}"#,
             r#"{"seq":1,"status":"ok","tensors":{"output":{"dtype":"float32","shape":[-1]}}}"#,
         ] {
             assert!(serde_json::from_str::<Request>(wrong).is_err(), "{wrong}");

@@ -1,6 +1,5 @@
 //! `qkvet doctor TARGET`: the whole conversation with a program, once, with every message shown.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,11 +19,10 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let mut target = setup::target(&args.target, &args.on, &catalog)?;
     let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;
-    let dtypes: Vec<Dtype> = Dtype::ALL.into_iter().filter(|dtype| catalog.default_contract(*dtype).is_ok()).collect();
-    let contracts: BTreeMap<_, _> = setup::contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
+    let contracts = setup::contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),
-        contracts,
+        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         conventions: catalog.conventions.values().collect(),
     };
     let _ = ctrlc::set_handler(|| {

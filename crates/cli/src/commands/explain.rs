@@ -1,8 +1,8 @@
-//! `qkvet explain`: one law, fault, convention or contract in full.
+//! `qkvet explain`: one law, fault, convention, contract or modifier of contracts in full.
 
 use std::process::ExitCode;
 
-use qkvet_spec::{Catalog, nearest};
+use qkvet_spec::{Catalog, Contract, Modifier, nearest};
 
 use crate::exit::Failure;
 
@@ -71,15 +71,20 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         for seen in &convention.seen {
             anstream::println!("seen in  {seen}");
         }
-    } else if let Some(contract) = catalog.contracts.get(name) {
-        anstream::println!("contract {}\n{}\n\n{}", contract.contract, contract.title, contract.about);
+    } else if catalog.contracts.contains_key(name) || name.trim_start_matches('+').contains('+') {
+        explain_contract(&catalog.contract(name)?);
+    } else if let Ok(modifier) = catalog.modifier(name.trim_start_matches('+')) {
+        explain_modifier(&modifier);
+    } else if let Some(modifier) = catalog.modifiers.get(name.trim_start_matches('+')) {
+        explain_modifier(modifier);
     } else {
         let known = catalog
             .faults
             .keys()
             .chain(catalog.laws.keys())
             .chain(catalog.conventions.keys())
-            .chain(catalog.contracts.keys());
+            .chain(catalog.contracts.keys())
+            .chain(catalog.modifiers.keys());
         let hint = nearest(name, known.map(String::as_str)).map_or_else(
             || "`qkvet list laws|faults|conventions|contracts`".to_owned(),
             |near| format!("did you mean `{near}`?"),
@@ -89,4 +94,47 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         )));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn explain_contract(contract: &Contract) {
+    let Contract { dtype, dot, softmax, weights, .. } = contract;
+    anstream::println!("contract {}\n{}\n\n{}\n", contract.contract, contract.title, contract.about);
+    anstream::println!("inputs    {dtype}, output {}, log-sum-exp {}", contract.output(), contract.lse());
+    if let Some(operands) = contract.operands {
+        anstream::println!("operands  {operands}");
+    }
+    let cut = if contract.truncates { ", may cut off" } else { "" };
+    anstream::println!("products  summed in {dot} with {} bits{cut}", contract.dot_precision());
+    let depths = [("scores", contract.depth.scores), ("values", contract.depth.values)];
+    for (of, depth) in depths.into_iter().filter_map(|(of, depth)| Some((of, depth?))) {
+        anstream::println!("depth     at most {depth} for {of}");
+    }
+    anstream::println!(
+        "softmax   {softmax}, exp within {} units, tanh within {}",
+        contract.exp_error,
+        contract.tanh_error
+    );
+    let rounded = if contract.sum_of_rounded { ", which may be what is summed" } else { "" };
+    anstream::println!("weights   {weights}{rounded}");
+    anstream::println!("roundings {} of inputs, {} of scores", contract.input_roundings, contract.score_roundings);
+    match contract.tile {
+        Some(tile) => anstream::println!("tile      at least {tile} keys"),
+        None => anstream::println!("tile      none: a single pass"),
+    }
+    let partial = contract.partial.map_or(String::new(), |format| format!(", stored in {format}"));
+    anstream::println!("merging   {}{partial}", if contract.merges { "of partial results" } else { "none" });
+}
+
+fn explain_modifier(modifier: &Modifier) {
+    anstream::println!("modifier +{}\n{}\n\n{}\n", modifier.modifier, modifier.title, modifier.about);
+    let fits = modifier.fits.as_ref().map_or_else(
+        || "every contract".to_owned(),
+        |fits| fits.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", "),
+    );
+    anstream::println!("fits      {fits}");
+    for (does, patch) in [("allows", &modifier.allows), ("promises", &modifier.promises)] {
+        if !patch.is_empty() {
+            anstream::println!("{does:9} {}", patch.fields().join(", "));
+        }
+    }
 }

@@ -54,13 +54,14 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let contracts = setup::contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
     let config = RunConfig {
         catalog,
         target: &target,
         cases: subject.cases,
         laws: subject.laws,
         conventions: setup::conventions(&target, manner.conventions, catalog)?,
-        contracts: setup::contracts(&target, manner.contracts, &subject.dtypes, catalog)?,
+        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
         fail_fast: manner.fail_fast,

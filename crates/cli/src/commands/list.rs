@@ -22,7 +22,11 @@ pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
             .map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.as_str()))
             .collect(),
         Listed::Contracts => {
-            catalog.contracts.values().map(|contract| (contract.contract.clone(), contract.title.as_str())).collect()
+            let contracts = catalog.contracts.values();
+            let contracts = contracts.map(|contract| (contract.contract.clone(), contract.title.as_str()));
+            // A modifier stands behind a contract, and is written so.
+            let modifiers = catalog.modifiers.values();
+            contracts.chain(modifiers.map(|one| (format!("+{}", one.modifier), one.title.as_str()))).collect()
         }
         Listed::Suites => catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.as_str())).collect(),
     };

@@ -135,19 +135,19 @@ fn is_standard(catalog: &Catalog, field: &str, value: &str) -> bool {
     catalog.conventions.values().any(|convention| convention.field == field && convention.standard_value == value)
 }
 
-/// Contracts by format: the loosest of each, unless declared.
-pub(super) fn contracts<'a>(
+/// Contracts by format: the loosest of each, unless declared; `base+modifier` is one too.
+pub(super) fn contracts(
     target: &NamedTarget,
     flags: &[String],
     dtypes: &[Dtype],
-    catalog: &'a Catalog,
-) -> Result<BTreeMap<Dtype, &'a Contract>, Failure> {
+    catalog: &Catalog,
+) -> Result<BTreeMap<Dtype, Contract>, Failure> {
     let mut chosen = BTreeMap::new();
     for dtype in dtypes {
-        chosen.insert(*dtype, catalog.default_contract(*dtype)?);
+        chosen.insert(*dtype, catalog.default_contract(*dtype)?.clone());
     }
     for id in target.entry.contracts.iter().chain(flags) {
-        let contract = Catalog::find("contract", &catalog.contracts, id)?;
+        let contract = catalog.contract(id)?;
         if chosen.contains_key(&contract.dtype) {
             chosen.insert(contract.dtype, contract);
         }

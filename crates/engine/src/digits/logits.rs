@@ -1,124 +1,147 @@
-//! Logits as exact algebraic numbers `(a + b·√m)/√m`, which tells equal ones from different ones.
+//! The logits of a head, exactly: algebraic numbers, and capped ones in between.
 
-use dashu_int::ops::SquareRootRem;
-use dashu_int::{IBig, Sign, UBig};
-use qkvet_spec::{Call, Meaning};
+use dashu_int::IBig;
 
-use super::DigitsError;
-use super::dyadic::{Dyadics, shifted};
-use crate::head::Head;
-use crate::lowering::{ExactScale, LoweredHead, bias_is_scaled, bias_row};
+use super::algebraic::{Algebraics, ExactScale};
+use super::dyadic::Dyadics;
+use super::ratio::Ratio;
+use super::softcap::Cap;
+use crate::head::{Head, Stage};
+
+/// Bits with which a capped logit is computed beyond those asked for.
+const GUARD_BITS: usize = 4;
 
 /// What the logits of a head are made of.
 pub(super) struct ExactLogits<'a> {
     head: &'a Head<'a>,
     key: Dyadics,
-    /// Numerator of the scale.
-    factor: Dyadics,
-    radicand: UBig,
-    /// `√radicand`, if it is an integer.
-    root: Option<IBig>,
-    /// As given, `(n_q, n_k)`.
-    bias: Option<Vec<f64>>,
-    bias_is_scaled: bool,
+    pub(super) scale: ExactScale,
+    cap: Option<Cap>,
 }
 
 impl<'a> ExactLogits<'a> {
-    /// The logits of query head `h` of batch item `b`.
-    pub(super) fn new(
-        meaning: &Meaning,
-        call: &Call,
-        head: &'a Head<'a>,
-        (b, h): (usize, usize),
-    ) -> Result<Self, DigitsError> {
-        let scale = ExactScale::new(meaning, call);
-        let bias_is_scaled = bias_is_scaled(meaning);
-        if let Some(bias) = call.bias.as_ref().filter(|_| bias_is_scaled && scale.factor <= 0.0)
-            && let Some(index) = bias.data.iter().position(|b| *b == f64::NEG_INFINITY)
-        {
-            return Err(DigitsError::NotHiding { index, scale: scale.factor });
-        }
-        let radicand = UBig::from(scale.radicand);
-        let (root, rest) = radicand.sqrt_rem();
-        let n_k = call.dims().n_k;
-        // Keys that the meaning adds have no bias.
-        let added = || std::iter::repeat_n(0.0, head.n_k - n_k);
-        let rows = |bias| (0..head.n_q).flat_map(|i| bias_row(bias, n_k, [b, h, i]).chain(added())).collect();
-        Ok(Self {
-            head,
-            key: Dyadics::new(head.key),
-            factor: Dyadics::new(&[scale.factor]),
-            root: rest.is_zero().then(|| IBig::from(root)),
-            radicand,
-            bias: call.bias.as_ref().map(rows),
-            bias_is_scaled,
-        })
+    /// The logits of a head whose numbers are finite.
+    pub(super) fn new(head: &'a Head<'a>) -> Self {
+        let cap = head.softcap.filter(|_| head.stages.contains(&Stage::Softcap));
+        Self { head, key: Dyadics::new(head.key), scale: ExactScale::new(head.scale), cap: cap.map(Cap::new) }
     }
 
     /// The keys that query `i` sees, −∞ biases taken into account.
-    pub(super) fn visible(&self, lowered: &LoweredHead, i: usize) -> Vec<usize> {
-        let hides = |j: usize| self.bias_row(i).is_some_and(|bias| bias[j] == f64::NEG_INFINITY);
-        (0..self.head.n_k).filter(|j| lowered.sees(i, *j) && !hides(*j)).collect()
+    pub(super) fn visible(&self, i: usize) -> Vec<usize> {
+        let hides = |j: usize| self.head.bias_row(i).is_some_and(|bias| bias[j] == f64::NEG_INFINITY);
+        (0..self.head.n_k).filter(|j| self.head.sees(i, *j) && !hides(*j)).collect()
     }
 
-    fn bias_row(&self, i: usize) -> Option<&[f64]> {
-        self.bias.as_ref().map(|bias| &bias[i * self.head.n_k..(i + 1) * self.head.n_k])
+    /// The logits of query `i` for the keys that it sees, and behind them that of the sink.
+    pub(super) fn of_row(&self, i: usize, seen: &[usize]) -> RowLogits<'_> {
+        let mut sum = Algebraics::zeros(seen.len()).plus(self.dots(i, seen));
+        let mut capped: Option<Capped<'_>> = None;
+        for stage in self.head.stages {
+            match stage {
+                Stage::Scale => {
+                    sum = sum.scaled(&self.scale);
+                    // What is multiplied by 0 is 0, whatever it was.
+                    capped = capped.filter(|_| !self.scale.is_zero());
+                    capped = capped.map(|capped| Capped { is_scaled: true, ..capped });
+                }
+                Stage::Bias => {
+                    for addends in [self.bias(i, seen), self.alibi(i, seen)].into_iter().flatten() {
+                        sum = sum.plus(addends);
+                    }
+                }
+                Stage::Softcap => {
+                    if let Some(cap) = &self.cap {
+                        capped = Some(Capped { inner: sum, cap, is_scaled: false });
+                        sum = Algebraics::zeros(seen.len());
+                    }
+                }
+            }
+        }
+        if let Some(sink) = self.head.sink {
+            sum = sum.with(sink);
+            capped = capped.map(|capped| Capped { inner: capped.inner.with(0.0), ..capped });
+        }
+        let count = seen.len() + usize::from(self.head.sink.is_some());
+        let capped = capped.map(|capped| Capped { inner: capped.inner.canonical(&self.scale), ..capped });
+        RowLogits { count, capped, rest: sum.canonical(&self.scale), scale: &self.scale }
     }
 
-    /// The logits of query `i` for the keys that it sees.
-    pub(super) fn of_row(&self, i: usize, seen: &[usize]) -> RowLogits {
+    fn dots(&self, i: usize, seen: &[usize]) -> Dyadics {
         let d_k = self.head.d_k;
         let query = Dyadics::new(self.head.query_row(i));
         let dot = |j: &usize| -> IBig {
             let key = &self.key.integers[j * d_k..(j + 1) * d_k];
             query.integers.iter().zip(key).map(|(q, k)| q * k).sum()
         };
-        let dots = Dyadics { integers: seen.iter().map(dot).collect(), exponent: query.exponent + self.key.exponent };
-        let bias = self.bias_row(i).map(|bias| Dyadics::new(&seen.iter().map(|j| bias[*j]).collect::<Vec<_>>()));
-        let times_factor = |dyadics: Dyadics| dyadics.times(&self.factor.integers[0], self.factor.exponent);
-        let (over_root, plain) = match (bias, &self.root) {
-            (Some(bias), _) if self.bias_is_scaled => (times_factor(dots.plus(bias)), None),
-            (Some(bias), Some(root)) => (times_factor(dots).plus(bias.times(root, 0)), None),
-            (bias, _) => (times_factor(dots), bias),
-        };
-        RowLogits { over_root, plain, radicand: self.radicand.clone() }
+        Dyadics { integers: seen.iter().map(dot).collect(), exponent: query.exponent + self.key.exponent }
+    }
+
+    fn bias(&self, i: usize, seen: &[usize]) -> Option<Dyadics> {
+        self.head.bias_row(i).map(|bias| Dyadics::new(&seen.iter().map(|j| bias[*j]).collect::<Vec<_>>()))
+    }
+
+    fn alibi(&self, i: usize, seen: &[usize]) -> Option<Dyadics> {
+        let alibi = self.head.slopes_of(i)?;
+        let slope = Dyadics::new(&[-alibi.slope]);
+        let distance = |j: &usize| (i as i128 + i128::from(alibi.offset) - *j as i128).unsigned_abs();
+        let integers = seen.iter().map(|j| &slope.integers[0] * IBig::from(distance(j))).collect();
+        Some(Dyadics { integers, exponent: slope.exponent })
     }
 }
 
-/// Logits `over_root / √radicand + plain`; the second part is absent where the root is an integer.
-pub(super) struct RowLogits {
-    over_root: Dyadics,
-    plain: Option<Dyadics>,
-    radicand: UBig,
+/// Terms `σ·c·tanh(inner/c)` of the logits, with `σ` the scale or 1.
+struct Capped<'a> {
+    inner: Algebraics,
+    cap: &'a Cap,
+    /// Whether `σ` is the scale, which is not 0 then.
+    is_scaled: bool,
 }
 
-impl RowLogits {
+/// Logits of a row: `σ·c·tanh(inner/c) + rest`, or `rest` alone.
+pub(super) struct RowLogits<'a> {
+    count: usize,
+    capped: Option<Capped<'a>>,
+    rest: Algebraics,
+    scale: &'a ExactScale,
+}
+
+impl RowLogits<'_> {
     /// Numbers of the logits, equal ones together.
     pub(super) fn groups(&self) -> Vec<Vec<usize>> {
-        let parts = |at: usize| (&self.over_root.integers[at], self.plain.as_ref().map(|plain| &plain.integers[at]));
-        let mut order: Vec<usize> = (0..self.over_root.integers.len()).collect();
-        order.sort_by(|x, y| parts(*x).cmp(&parts(*y)));
-        order.chunk_by(|x, y| parts(*x) == parts(*y)).map(<[usize]>::to_vec).collect()
+        let parts = |at: &usize| {
+            let inner = self.capped.as_ref().map(|capped| capped.inner.parts(*at));
+            (inner, self.rest.parts(*at))
+        };
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by(|x, y| parts(x).cmp(&parts(y)));
+        order.chunk_by(|x, y| parts(x) == parts(y)).map(<[usize]>::to_vec).collect()
+    }
+
+    /// Whether every logit is an algebraic number.
+    pub(super) fn are_algebraic(&self) -> bool {
+        self.capped.as_ref().is_none_or(|capped| (0..self.count).all(|at| capped.inner.is_zero(at)))
+    }
+
+    /// The logit, if it is rational.
+    pub(super) fn rational(&self, at: usize) -> Option<Ratio> {
+        let is_algebraic = self.capped.as_ref().is_none_or(|capped| capped.inner.is_zero(at));
+        is_algebraic.then(|| self.rest.rational(at, self.scale)).flatten()
     }
 
     /// The logit in units of `2^−fraction_bits`.
     ///
     /// # Error bound
-    /// Less than 2 units: each part is cut to an integer.
+    /// Less than 2 units.
     pub(super) fn fixed(&self, at: usize, fraction_bits: usize) -> IBig {
-        let signed = |sign, magnitude| IBig::from_parts(sign, magnitude);
-        let bits = fraction_bits as i64;
-        let (sign, magnitude) = self.over_root.integers[at].clone().into_parts();
-        let square = &magnitude * &magnitude;
-        let shift = 2 * (self.over_root.exponent + bits);
-        let quotient = if shift >= 0 {
-            shifted(&square, shift) / &self.radicand
-        } else {
-            square / shifted(&self.radicand, -shift)
+        let Some(Capped { inner, cap, is_scaled }) = &self.capped else {
+            return self.rest.fixed(at, self.scale, fraction_bits);
         };
-        let over_root = signed(sign, quotient.sqrt_rem().0);
-        let Some(plain) = &self.plain else { return over_root };
-        let (sign, magnitude): (Sign, UBig) = plain.integers[at].clone().into_parts();
-        over_root + signed(sign, shifted(&magnitude, plain.exponent + bits))
+        let guard = GUARD_BITS + if *is_scaled { self.scale.integer_bits() } else { 0 };
+        let bits = fraction_bits + guard;
+        let mut term = cap.of(&inner.fixed(at, self.scale, bits), bits);
+        if *is_scaled {
+            term = self.scale.times(&term, bits);
+        }
+        (term + self.rest.fixed(at, self.scale, bits)) >> guard
     }
 }

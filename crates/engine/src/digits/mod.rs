@@ -1,30 +1,72 @@
-//! Certified decimal digits of the exact output of a call, for files that others keep.
+//! Arbitrary precision: certified decimal digits of the exact output of a call, for files that others keep, and balls as narrow
+//! as a double allows.
 //!
-//! [`answer`] is the entry: each element is decided exactly where it is rational, else by the enclosure where both ends round
-//! alike, else in integer arithmetic of growing precision. That this ends is a theorem: `docs/bounds.md#digits`. What an
-//! implementation may differ from the printed digits is [`answer_bounds`].
+//! [`answer`] is the entry for digits: each element is decided exactly where it is rational, else by the enclosure where both
+//! ends round alike, else in integer arithmetic of growing precision. That this ends is a theorem: `docs/bounds.md#digits`. What
+//! an implementation may differ from the printed digits is [`answer_bounds`]. [`PreciseHead`] is the entry for balls.
 
+mod algebraic;
 mod bounds;
 mod decimal;
 mod dyadic;
 mod exponential;
+mod logarithm;
 mod logits;
+mod precise;
 mod ratio;
 mod row;
+mod softcap;
+mod values;
+mod weights;
 
-use qkvet_spec::{Call, EmptyRow, Meaning, Normalization};
+use qkvet_spec::{Call, Meaning, Normalization, Stage};
 use thiserror::Error;
 
 pub use self::bounds::{answer_bounds, answer_bounds_with};
 pub use self::decimal::{Decimal, DecimalError};
-use self::logits::ExactLogits;
-use self::row::{Row, Values};
+pub use self::precise::PreciseHead;
+pub use self::row::Logarithm;
+use crate::ball::Ball;
 use crate::enclosure::enclose_with;
 use crate::gemm::Products;
+use crate::head::Head;
 use crate::lowering::{Maps, Want, lower};
 
 /// Most digits that can be asked for.
 pub const MOST_DIGITS: u32 = 1000;
+
+/// Bits at which the search for a number that no theorem keeps from a tie is given up.
+pub const MOST_BITS: usize = 1 << 14;
+
+/// How narrow a ball is wanted: the radius is to be at most `absolute` or `relative · |mid|`.
+///
+/// It is never made narrower than half a spacing of the midpoint and a little, but for numbers that are an `f64`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Width {
+    /// Of the midpoint.
+    pub relative: f64,
+    /// Whatever the midpoint.
+    pub absolute: f64,
+}
+
+impl Width {
+    /// As narrow as a double allows.
+    pub const NEAREST: Self = Self { relative: 0.0, absolute: 0.0 };
+
+    /// That of one evaluation with 128 bits: `2^−126 Σ_j w_j |v_j|` and half a spacing of the midpoint.
+    pub const ONE_EVALUATION: Self = Self { relative: f64::INFINITY, absolute: f64::INFINITY };
+}
+
+/// Encloses row `i` of a head in arbitrary precision, see [`PreciseHead::output`].
+///
+/// # Errors
+/// As [`PreciseHead::new`] and [`PreciseHead::output`].
+///
+/// # Panics
+/// As [`PreciseHead::new`].
+pub fn sharpen(head: &Head<'_>, i: usize, width: Width) -> Result<Vec<Ball>, DigitsError> {
+    PreciseHead::new(head)?.output(i, width)
+}
 
 /// The exact output of a call in decimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +103,27 @@ pub enum DigitsError {
         index: usize,
         /// The factor that the meaning puts on the bias.
         scale: f64,
+    },
+    /// A bias of −∞ that a softcap makes finite.
+    #[error("bias at {index}: expected no -inf in front of a softcap, got one")]
+    CappedBias {
+        /// Offset of the element, row-major.
+        index: usize,
+    },
+    /// A cap that caps nothing.
+    #[error("softcap: expected a positive finite number, got {got}")]
+    Softcap {
+        /// The cap.
+        got: f64,
+    },
+    /// The inputs are only known to some radius.
+    #[error("inputs: expected exact numbers, got radii")]
+    Inexact,
+    /// Two ends still differed: under a softcap no theorem excludes a tie.
+    #[error("element under a softcap at {bits} bits: expected two ends that agree, got undecided ones")]
+    Undecided {
+        /// Bits of the last evaluation.
+        bits: usize,
     },
     /// A query that sees no key has no number as its output.
     #[error("row [b={b}, h={h}, i={i}]: expected a visible key, or a number for empty rows, got none and NaN")]
@@ -108,9 +171,7 @@ pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, Dig
 /// # Errors
 /// As [`answer`].
 pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Products) -> Result<Answer, DigitsError> {
-    if !(1..=MOST_DIGITS).contains(&digits) {
-        return Err(DigitsError::Digits { got: digits });
-    }
+    check_digits(digits)?;
     if meaning.normalization != Normalization::OverKeys {
         return Err(DigitsError::Normalization { got: meaning.normalization });
     }
@@ -122,27 +183,41 @@ pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Produc
         for h in 0..dims.h_q {
             let lowered = lower(meaning, call, b, h, Want::Output);
             let head = lowered.head();
+            check_hiding(&head)?;
             let enclosure = enclose_with(&head, products);
-            let logits = ExactLogits::new(meaning, call, &head, (b, h))?;
-            let exact_values = Values::new(&head);
+            let precise = PreciseHead::new(&head)?;
             let known = width.min(head.d_v);
             for i in 0..dims.n_q {
-                let seen = logits.visible(&lowered, i);
-                if seen.is_empty() && head.empty_row == EmptyRow::Nan {
-                    return Err(DigitsError::EmptyRow { b, h, i });
-                }
-                if seen.is_empty() {
-                    values.extend((0..known).map(|c| exact_values.of_empty_row(head.empty_row, c, digits)));
-                } else {
-                    let row = Row::new(&exact_values, &seen, logits.of_row(i, &seen));
-                    let at = |c: usize| i * head.d_v + c;
-                    values.extend(row.decimals(known, digits, |c| (enclosure.mid[at(c)], enclosure.rad[at(c)])));
-                }
+                let at = |c: usize| i * head.d_v + c;
+                let row = precise.output_digits(i, known, digits, |c| (enclosure.mid[at(c)], enclosure.rad[at(c)]))?;
+                values.extend(row.ok_or(DigitsError::EmptyRow { b, h, i })?);
                 values.extend((known..width).map(|_| Decimal::zero()));
             }
         }
     }
     Ok(Answer { shape: [dims.b, dims.h_q, dims.n_q, width], values })
+}
+
+/// Whether so many digits can be asked for.
+fn check_digits(digits: u32) -> Result<(), DigitsError> {
+    if (1..=MOST_DIGITS).contains(&digits) { Ok(()) } else { Err(DigitsError::Digits { got: digits }) }
+}
+
+/// Whether every bias of −∞ is still −∞ where the stages end: a scale of 0 or less or a cap behind the bias would change it.
+fn check_hiding(head: &Head<'_>) -> Result<(), DigitsError> {
+    let Some(index) = head.bias.and_then(|bias| bias.iter().position(|b| *b == f64::NEG_INFINITY)) else {
+        return Ok(());
+    };
+    for stage in head.stages.iter().skip_while(|stage| **stage != Stage::Bias) {
+        match stage {
+            Stage::Scale if head.scale.factor <= 0.0 => {
+                return Err(DigitsError::NotHiding { index, scale: head.scale.factor });
+            }
+            Stage::Softcap if head.softcap.is_some() => return Err(DigitsError::CappedBias { index }),
+            Stage::Scale | Stage::Softcap | Stage::Bias => {}
+        }
+    }
+    Ok(())
 }
 
 /// Whether every input is a real number; −∞ may stand in the bias.
@@ -154,7 +229,7 @@ fn check_finite(call: &Call) -> Result<(), DigitsError> {
     not_finite("query", &call.query.data, f64::is_finite)?;
     not_finite("key", &call.key.data, f64::is_finite)?;
     not_finite("value", &call.value.data, f64::is_finite)?;
-    not_finite("scale", call.scale.as_slice(), f64::is_finite)?;
-    let bias = call.bias.as_ref().map_or(&[][..], |bias| &bias.data);
+    not_finite("scale", call.options.scale.as_slice(), f64::is_finite)?;
+    let bias = call.options.bias.as_ref().map_or(&[][..], |bias| &bias.data);
     not_finite("bias", bias, |x| x.is_finite() || x == f64::NEG_INFINITY)
 }

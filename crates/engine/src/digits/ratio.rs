@@ -49,6 +49,90 @@ impl Ratio {
         }
     }
 
+    /// `(self + other)/2`.
+    pub(super) fn middle(&self, other: &Self) -> Self {
+        let sum = self.signed() * &other.denominator + other.signed() * &self.denominator;
+        Self::new(sum, &self.denominator * &other.denominator, -1)
+    }
+
+    /// The quotient of two numbers, the second not 0.
+    pub(super) fn over(&self, other: &Self) -> Self {
+        Self {
+            negative: self.negative != other.negative,
+            numerator: &self.numerator * &other.denominator,
+            denominator: &self.denominator * &other.numerator,
+        }
+    }
+
+    /// `|self − other|`.
+    fn distance(&self, other: &Self) -> Self {
+        let difference = self.signed() * &other.denominator - other.signed() * &self.denominator;
+        Self {
+            negative: false,
+            numerator: difference.into_parts().1,
+            denominator: &self.denominator * &other.denominator,
+        }
+    }
+
+    fn signed(&self) -> IBig {
+        IBig::from_parts(if self.negative { Sign::Negative } else { Sign::Positive }, self.numerator.clone())
+    }
+
+    /// Whether the number is 0.
+    pub(super) fn is_zero(&self) -> bool {
+        self.numerator.is_zero()
+    }
+
+    /// Whether the number is below 0.
+    pub(super) fn is_negative(&self) -> bool {
+        self.negative && !self.numerator.is_zero()
+    }
+
+    /// The magnitude as the bits of the largest binary64 number that is not above, and how the rest compares to half a unit
+    /// of its last place; `None` for no rest.
+    fn magnitude_bits(&self) -> (u64, Option<Ordering>) {
+        const SMALLEST: i64 = -1074;
+        const LARGEST: i64 = 971;
+        if self.numerator.is_zero() {
+            return (0, None);
+        }
+        // Power of two that the last place counts: right, or one too low.
+        let mut place = (bits(&self.numerator) - bits(&self.denominator) - 53).max(SMALLEST);
+        loop {
+            let (numerator, denominator) = if place >= 0 {
+                (self.numerator.clone(), &self.denominator << place as usize)
+            } else {
+                (&self.numerator << place.unsigned_abs() as usize, self.denominator.clone())
+            };
+            let (quotient, rest) = numerator.div_rem(&denominator);
+            if quotient.bit_len() > 53 {
+                place += 1;
+                continue;
+            }
+            if place > LARGEST {
+                return (f64::MAX.to_bits(), Some(Ordering::Greater));
+            }
+            let significand = u64::try_from(quotient).unwrap_or(0);
+            // A normal number carries its leading bit into the field of the exponent.
+            let bits = significand + (((place - SMALLEST) as u64) << 52);
+            return (bits, (!rest.is_zero()).then(|| (rest << 1).cmp(&denominator)));
+        }
+    }
+
+    /// The nearest finite binary64 number, ties away from zero.
+    pub(super) fn nearest(&self) -> f64 {
+        let (bits, rest) = self.magnitude_bits();
+        let up = rest.is_some_and(Ordering::is_ge);
+        let magnitude = f64::from_bits(bits + u64::from(up)).min(f64::MAX);
+        if self.negative { -magnitude } else { magnitude }
+    }
+
+    /// The least binary64 number that is not below the distance to a finite one.
+    pub(super) fn distance_up(&self, x: f64) -> f64 {
+        let (bits, rest) = self.distance(&Self::from_f64(x)).magnitude_bits();
+        f64::from_bits(bits + u64::from(rest.is_some()))
+    }
+
     /// Whether both are the same number.
     pub(super) fn equals(&self, other: &Self) -> bool {
         let (x, y) = (&self.numerator * &other.denominator, &other.numerator * &self.denominator);
@@ -121,6 +205,7 @@ impl Ratio {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "rounding is exact")]
 mod tests {
     use super::*;
 
@@ -172,5 +257,31 @@ mod tests {
     fn equality_is_of_numbers_not_of_terms() {
         assert!(ratio(1, 2).equals(&Ratio::from_f64(0.5)) && ratio(2, 4).equals(&ratio(1, 2)));
         assert!(!ratio(1, 10).equals(&Ratio::from_f64(0.1)) && !ratio(-1, 2).equals(&ratio(1, 2)));
+    }
+
+    #[test]
+    fn nearest_numbers_are_those_of_the_standard_library() {
+        for text in
+            ["0.1", "1", "123456789.123456789", "5e-324", "7e-324", "2.4e-324", "1.7976931348623157e308", "1e-310"]
+        {
+            let decimal: Decimal = text.parse().unwrap();
+            let x: f64 = text.parse().unwrap();
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+            let places = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+            let significand: UBig = mantissa.replace('.', "").parse().unwrap();
+            let ratio = Ratio::decimal(false, significand, exponent.parse::<i64>().unwrap() - places);
+            assert_eq!(ratio.nearest().to_bits(), x.to_bits(), "{decimal}");
+            let error = ratio.distance_up(x);
+            // Half a spacing at most, and the true distance at least.
+            assert!(error <= 0.5 * (x.next_up() - x) || error <= 5e-324, "{text}: {error:e}");
+            assert!((error == 0.0) == ratio.equals(&Ratio::from_f64(x)), "{text}: {error:e}");
+        }
+        let huge = Ratio::new(IBig::from(-1), UBig::ONE, 1024);
+        assert_eq!((huge.nearest(), huge.distance_up(-f64::MAX)), (-f64::MAX, crate::format::pow2(971)));
+        let beyond = Ratio::new(IBig::from(1), UBig::ONE, 5000);
+        assert_eq!((beyond.nearest(), beyond.distance_up(0.0)), (f64::MAX, f64::INFINITY));
+        assert_eq!(Ratio::new(IBig::from(1), UBig::ONE, -5000).distance_up(0.0), 5e-324);
+        assert_eq!(ratio(1, 3).middle(&ratio(-1, 1)).nearest(), -1.0 / 3.0);
+        assert_eq!(ratio(1, 3).over(&ratio(-2, 9)).nearest(), -1.5);
     }
 }

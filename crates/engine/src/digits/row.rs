@@ -1,87 +1,126 @@
-//! One row of outputs: which elements are rational, and the digits of the others. Derivation: `docs/bounds.md#digits`.
+//! One row: which of its numbers are rational, and digits or balls of the others. Derivation: `docs/bounds.md#digits`.
 
-use dashu_int::ops::{BitTest, UnsignedAbs};
-use dashu_int::{IBig, Sign, UBig};
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, UBig};
 
 use super::decimal::Decimal;
-use super::dyadic::Dyadics;
-use super::exponential::exponential;
 use super::logits::RowLogits;
 use super::ratio::Ratio;
-use crate::head::{EmptyRow, Head};
+use super::values::Values;
+use super::weights::Weights;
+use super::{DigitsError, MOST_BITS, Width};
+use crate::ball::Ball;
 
-/// Bits of the first evaluation; they double until the digits are decided.
+/// Bits of the first evaluation; they double until enough is known.
 const FIRST_PRECISION: usize = 128;
 
-/// Keys at most this far below the largest logit always count: `e^−24000 · 10^309 · n` is below 10⁻¹⁰⁰⁰⁰.
-const LEAST_CUTOFF: usize = 24_000;
-
-/// The values of a head, exactly.
-pub(super) struct Values {
-    dyadics: Dyadics,
-    n_k: usize,
-    d_v: usize,
+/// Which logarithm of a row sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logarithm {
+    /// To base e.
+    Natural,
+    /// To base 2.
+    Binary,
 }
 
-impl Values {
-    pub(super) fn new(head: &Head<'_>) -> Self {
-        Self { dyadics: Dyadics::new(head.value), n_k: head.n_k, d_v: head.d_v }
-    }
-
-    /// `Σ_j v_jc`, on the grid of the values.
-    fn sum(&self, keys: &[usize], c: usize) -> IBig {
-        keys.iter().map(|j| &self.dyadics.integers[j * self.d_v + c]).sum()
-    }
-
-    /// Column `c` of the output of a query that sees no key.
-    pub(super) fn of_empty_row(&self, empty_row: EmptyRow, c: usize, digits: u32) -> Decimal {
-        if empty_row != EmptyRow::Mean || self.n_k == 0 {
-            return Decimal::zero();
-        }
-        let keys: Vec<usize> = (0..self.n_k).collect();
-        Ratio::new(self.sum(&keys, c), UBig::from(self.n_k), self.dyadics.exponent).certain(digits)
-    }
-}
-
-/// A query that sees at least one key: its keys, those with equal logits together.
+/// A row with at least one key or a sink: its keys, those with equal logits together.
 pub(super) struct Row<'a> {
-    values: &'a Values,
-    logits: RowLogits,
-    groups: Vec<Group>,
+    pub(super) values: &'a Values,
+    pub(super) logits: RowLogits<'a>,
+    pub(super) groups: Vec<Group>,
 }
 
-struct Group {
-    keys: Vec<usize>,
+/// Keys with one logit; the sink is key `n_k`.
+pub(super) struct Group {
+    pub(super) keys: Vec<usize>,
     /// One of their logits, by number.
-    logit: usize,
+    pub(super) logit: usize,
+}
+
+/// What is asked of a row.
+#[derive(Clone, Copy, Debug)]
+enum Element {
+    Output(usize),
+    Lse(Logarithm),
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(values: &'a Values, seen: &[usize], logits: RowLogits) -> Self {
+    /// The row of the given keys, their logits in the same order.
+    pub(super) fn new(values: &'a Values, seen: &[usize], logits: RowLogits<'a>) -> Self {
         let groups = logits.groups();
         let group =
             |members: &Vec<usize>| Group { keys: members.iter().map(|at| seen[*at]).collect(), logit: members[0] };
         Self { values, groups: groups.iter().map(group).collect(), logits }
     }
 
-    /// The first `width` outputs; `enclosure` gives midpoint and radius of a column.
-    pub(super) fn decimals(&self, width: usize, digits: u32, enclosure: impl Fn(usize) -> (f64, f64)) -> Vec<Decimal> {
-        let mut decimals: Vec<Option<Decimal>> = (0..width)
-            .map(|c| match self.rational(c) {
-                Some(ratio) => Some(ratio.certain(digits)),
-                None => by_enclosure(enclosure(c), digits),
-            })
-            .collect();
+    /// The first `width` outputs in digits; `enclosure` gives midpoint and radius of a column.
+    pub(super) fn decimals(
+        &self,
+        width: usize,
+        digits: u32,
+        enclosure: impl Fn(usize) -> (f64, f64),
+    ) -> Result<Vec<Decimal>, DigitsError> {
+        let first = |c: usize| match self.rational(c) {
+            Some(ratio) => Some(ratio.certain(digits)),
+            None => by_enclosure(enclosure(c), digits),
+        };
+        let found = (0..width).map(first).collect();
+        self.search((0..width).map(Element::Output).collect(), found, |low, high| between(low, high, digits))
+    }
+
+    /// The logarithm of the row sum in digits.
+    pub(super) fn lse_decimal(&self, of: Logarithm, digits: u32) -> Result<Vec<Decimal>, DigitsError> {
+        let found = self.rational_lse(of).map(|ratio| ratio.certain(digits));
+        self.search(vec![Element::Lse(of)], vec![found], |low, high| between(low, high, digits))
+    }
+
+    /// All outputs as balls.
+    pub(super) fn balls(&self, width: Width) -> Result<Vec<Ball>, DigitsError> {
+        let elements: Vec<usize> = (0..self.values.width()).collect();
+        let found = elements.iter().map(|c| self.rational(*c).map(|ratio| ball(&ratio, &ratio))).collect();
+        let elements = elements.into_iter().map(Element::Output).collect();
+        self.search(elements, found, |low, high| within(low, high, width))
+    }
+
+    /// The logarithm of the row sum as a ball.
+    pub(super) fn lse_ball(&self, of: Logarithm, width: Width) -> Result<Vec<Ball>, DigitsError> {
+        let found = self.rational_lse(of).map(|ratio| ball(&ratio, &ratio));
+        self.search(vec![Element::Lse(of)], vec![found], |low, high| within(low, high, width))
+    }
+
+    /// The keys, the sink among them, and their weights as doubles.
+    pub(super) fn weights(&self) -> Vec<(usize, f64)> {
+        let weights = Weights::new(self, FIRST_PRECISION);
+        let of_group = |at: usize| (self.groups[at].keys.iter().copied(), weights.share(at));
+        let groups = (0..self.groups.len()).map(of_group);
+        groups.flat_map(|(keys, weight)| keys.map(move |j| (j, weight))).collect()
+    }
+
+    /// Evaluates with more and more bits until every element is found; `found` gives those that are known already.
+    fn search<T>(
+        &self,
+        elements: Vec<Element>,
+        mut found: Vec<Option<T>>,
+        decide: impl Fn(&Ratio, &Ratio) -> Option<T>,
+    ) -> Result<Vec<T>, DigitsError> {
+        // Without capped logits the end is a theorem.
+        let most_bits = if self.logits.are_algebraic() { usize::MAX } else { MOST_BITS };
         let mut precision = FIRST_PRECISION;
-        while decimals.iter().any(Option::is_none) {
+        while found.iter().any(Option::is_none) {
+            if precision > most_bits {
+                return Err(DigitsError::Undecided { bits: MOST_BITS });
+            }
             let weights = Weights::new(self, precision);
-            for (c, decimal) in decimals.iter_mut().enumerate().filter(|(_, decimal)| decimal.is_none()) {
-                let (low, high) = weights.output(self, c);
-                *decimal = between(&low, &high, digits);
+            for (element, found) in elements.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+                let (low, high) = match element {
+                    Element::Output(c) => weights.output(self, *c),
+                    Element::Lse(of) => weights.lse(*of),
+                };
+                *found = decide(&low, &high);
             }
             precision *= 2;
         }
-        decimals.into_iter().flatten().collect()
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// The output, if it is rational: the common mean of the values of every group.
@@ -89,9 +128,37 @@ impl<'a> Row<'a> {
         let first = self.groups.first()?;
         let (sum, count) = (self.values.sum(&first.keys, c), first.keys.len());
         let same_mean = |group: &Group| self.values.sum(&group.keys, c) * count == &sum * group.keys.len();
-        let exponent = self.values.dyadics.exponent;
-        self.groups[1..].iter().all(same_mean).then(|| Ratio::new(sum, UBig::from(count), exponent))
+        self.groups[1..].iter().all(same_mean).then(|| Ratio::new(sum, UBig::from(count), self.values.exponent()))
     }
+
+    /// The logarithm of the row sum, if it is rational: one rational logit alone; to base 2, `log₂ 2^k` of zeros.
+    fn rational_lse(&self, of: Logarithm) -> Option<Ratio> {
+        let [group] = &self.groups[..] else { return None };
+        let logit = self.logits.rational(group.logit)?;
+        let count = group.keys.len();
+        match of {
+            Logarithm::Natural => (count == 1).then_some(logit),
+            Logarithm::Binary => (logit.is_zero() && count.is_power_of_two())
+                .then(|| Ratio::new(IBig::from(count.bit_len() - 1), UBig::ONE, 0)),
+        }
+    }
+}
+
+/// The ball of an interval, outwards.
+pub(super) fn ball(low: &Ratio, high: &Ratio) -> Ball {
+    let mid = low.middle(high).nearest();
+    let rad = low.distance_up(mid).max(high.distance_up(mid));
+    Ball { mid, rad, soft: rad }
+}
+
+/// The ball of an interval, if it is narrow enough, or no longer gets narrower: no wider than the spacing of its midpoint.
+fn within(low: &Ratio, high: &Ratio, width: Width) -> Option<Ball> {
+    let ball = ball(low, high);
+    let spacing = ball.mid.abs().next_up() - ball.mid.abs();
+    let wanted = width.absolute.max(width.relative * ball.mid.abs());
+    // Half a spacing is due to the midpoint; an interval of 2^−10 spacings adds no more than that.
+    let is_sharp = || ball.rad <= spacing * (0.5 + 1.0 / 1024.0) || ball.rad <= f64::from_bits(1);
+    (ball.rad <= wanted || ball.mid.abs() >= f64::MAX || is_sharp()).then_some(ball)
 }
 
 /// The decimal to which every number of the ball rounds.
@@ -109,73 +176,5 @@ fn between(low: &Ratio, high: &Ratio, digits: u32) -> Option<Decimal> {
             let vanishes = |end: &Option<Decimal>| end.as_ref().is_none_or(Decimal::is_zero);
             (vanishes(&low) && vanishes(&high)).then(Decimal::vanishing)
         }
-    }
-}
-
-/// Weights relative to the largest, each within `2^−precision` of itself.
-struct Weights {
-    precision: usize,
-    /// Number of a group and its weight, in units of a power of two that cancels in the quotient.
-    kept: Vec<(usize, IBig)>,
-    /// Groups below the cut-off and, in the same units, what each of their keys weighs at most.
-    dropped: Vec<usize>,
-    dropped_weight: IBig,
-}
-
-impl Weights {
-    fn new(row: &Row<'_>, precision: usize) -> Self {
-        let fraction_bits = precision + 4;
-        let cutoff = LEAST_CUTOFF.max(8 * precision);
-        let limit = UBig::from(cutoff) << fraction_bits;
-        let logits: Vec<IBig> = row.groups.iter().map(|group| row.logits.fixed(group.logit, fraction_bits)).collect();
-        let top = logits.iter().max().cloned().unwrap_or(IBig::ZERO);
-        let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-        for (at, logit) in logits.iter().enumerate() {
-            let below = (&top - logit).unsigned_abs();
-            if below > limit {
-                dropped.push(at);
-            } else {
-                kept.push((at, exponential(&below, fraction_bits, cutoff.bit_len(), precision)));
-            }
-        }
-        // 1.442 < log₂ e, and a factor of 2 for the errors of the logits.
-        let dropped_exponent = 1 - (cutoff * 1442 / 1000) as i64;
-        let exponents = kept.iter().map(|(_, (_, exponent))| *exponent);
-        let exponent = exponents.chain((!dropped.is_empty()).then_some(dropped_exponent)).min().unwrap_or(0);
-        let scaled = |mantissa: UBig, from: i64| IBig::from(mantissa << (from - exponent) as usize);
-        Self {
-            precision,
-            dropped_weight: if dropped.is_empty() { IBig::ZERO } else { scaled(UBig::ONE, dropped_exponent) },
-            kept: kept.into_iter().map(|(at, (mantissa, from))| (at, scaled(mantissa, from))).collect(),
-            dropped,
-        }
-    }
-
-    /// Both ends of an interval that holds column `c` of the output. Everything below is exact, times `2^precision`.
-    fn output(&self, row: &Row<'_>, c: usize) -> (Ratio, Ratio) {
-        let (mut sum, mut abs_sum, mut mass) = (IBig::ZERO, IBig::ZERO, IBig::ZERO);
-        for (at, weight) in &self.kept {
-            let keys = &row.groups[*at].keys;
-            let product = weight * row.values.sum(keys, c);
-            abs_sum += (&product).unsigned_abs();
-            sum += product;
-            mass += weight * keys.len();
-        }
-        let (mut dropped_sum, mut dropped_count) = (IBig::ZERO, 0);
-        for at in &self.dropped {
-            let keys = &row.groups[*at].keys;
-            dropped_sum += row.values.sum(keys, c).unsigned_abs();
-            dropped_count += keys.len();
-        }
-        let up = |x: IBig| x << self.precision;
-        let radius = abs_sum + up(dropped_sum * &self.dropped_weight);
-        let (low, high) = (up(sum.clone()) - &radius, up(sum) + radius);
-        let mass_low = up(mass.clone()) - &mass;
-        let mass_high = up(mass.clone()) + mass + up(&self.dropped_weight * dropped_count);
-        let divided = |end: IBig, by: &IBig| Ratio::new(end, by.unsigned_abs(), row.values.dyadics.exponent);
-        let is_positive = |end: &IBig| end.sign() == Sign::Positive;
-        let low_by = if is_positive(&low) { &mass_high } else { &mass_low };
-        let high_by = if is_positive(&high) { &mass_low } else { &mass_high };
-        (divided(low, low_by), divided(high, high_by))
     }
 }

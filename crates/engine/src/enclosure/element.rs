@@ -1,5 +1,7 @@
 //! Radius and auxiliary bounds of one output element. Derivation: `docs/bounds.md#output`.
 
+use pulp::{Simd, WithSimd};
+
 use super::rows::RowWeights;
 use super::table::ColumnStats;
 use crate::exp::U;
@@ -37,6 +39,17 @@ impl Element {
         Self { mid: 0.0, rad: infinity, abar: infinity, deviation: infinity, product_norm: infinity }
     }
 
+    /// The same when values are off by `distance` on average.
+    pub(super) fn blurred(self, distance: f64) -> Self {
+        Self {
+            rad: self.rad + distance,
+            abar: self.abar + distance,
+            deviation: self.deviation + 2.0 * distance,
+            ..self
+        }
+        .or_unknown()
+    }
+
     /// Itself, or [`Element::unknown`] if an overflow spoiled a part of it.
     pub(super) fn or_unknown(self) -> Self {
         let all = [self.mid, self.rad, self.abar, self.deviation];
@@ -50,19 +63,48 @@ pub(super) struct Sums {
     pub(super) values: f64,
     /// `Σ ê |v|`.
     pub(super) abs: f64,
-    /// `Σ ê (v·2^−e)²`.
+    /// `Σ ê (v·2^−e)²`, `e` the square exponent of the values.
     pub(super) squares: f64,
     /// `Σ ê² (v·2^−e)²`.
     pub(super) weighted_squares: f64,
-    /// The `e` above.
-    pub(super) square_exponent: i32,
+    /// `Σ ê ρ`, of the errors of the values; absent where they are exact.
+    pub(super) errors: Option<f64>,
+}
+
+/// What all elements of a row share.
+pub(super) struct Factors<'a> {
+    row: &'a RowWeights,
+    gamma_sum: f64,
+    gamma_product: f64,
+    underflow: f64,
+    spread: f64,
+    /// `τ/(1 − τ)`.
+    logits: f64,
+    /// `(1 + τ)/(1 − τ)`.
+    growth: f64,
+    /// `2^−e` and `2^e` of [`Sums::squares`].
+    powers: (f64, f64),
+}
+
+impl<'a> Factors<'a> {
+    pub(super) fn new(row: &'a RowWeights, square_exponent: i32) -> Self {
+        Self {
+            row,
+            gamma_sum: gamma(row.sum_depth, U),
+            gamma_product: gamma(row.product_depth, U),
+            underflow: row.underflow(),
+            spread: row.spread(),
+            logits: row.tau / (1.0 - row.tau),
+            growth: (1.0 + row.tau) / (1.0 - row.tau),
+            powers: (pow2(-square_exponent), pow2(square_exponent)),
+        }
+    }
 }
 
 /// Element of attention: the sums divided by the row sum `L̂`.
-pub(super) fn normalized(row: &RowWeights, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
-    let (gamma_sum, gamma_product) = (gamma(row.sum_depth, U), gamma(row.product_depth, U));
-    let (l, tau) = (row.sum, row.tau);
-    let underflow = 8.0 * (row.keys as f64 + 4.0) * UNDERFLOW;
+pub(super) fn normalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
+    let Factors { row, gamma_sum, gamma_product, underflow, growth, .. } = *factors;
+    let (l, (down, up)) = (row.sum, factors.powers);
     let relative = 1.0 + 2.0 * gamma_product + 2.0 * gamma_sum + 8.0 * U;
 
     let mid = sums.values / l;
@@ -71,46 +113,121 @@ pub(super) fn normalized(row: &RowWeights, sums: &Sums, columns: &ColumnStats, c
 
     let deviation_computed = {
         let by_triangle = abar_computed + mid.abs() + summation;
-        let range = (columns.high[c] - columns.low[c]) * (1.0 + 2.0 * U);
-        let rest = l * (1.0 + 2.0 * gamma_sum + 4.0 * U) - 1.0;
-        let by_range = range * 0.5f64.min(2.0 * rest);
-        let mean = ((mid.abs() - summation) * pow2(-sums.square_exponent)).max(0.0) * (1.0 - 4.0 * U);
+        // The value of a sink is 0.
+        let (low, high) = (columns.low[c], columns.high[c]);
+        let (low, high) = if row.has_sink { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+        let range = (high - low) * (1.0 + 2.0 * U);
+        let by_range = range * factors.spread;
+        let mean = ((mid.abs() - summation) * down).max(0.0) * (1.0 - 4.0 * U);
         let second_moment = sums.squares / l * (relative + 8.0 * U) + underflow;
         let variance = second_moment - mean * mean * (1.0 - 4.0 * U) + 4.0 * U * second_moment;
-        let by_variance = variance.max(0.0).sqrt() * pow2(sums.square_exponent);
+        let by_variance = variance.max(0.0).sqrt() * up;
         // An overflow makes one of them infinite or NaN; `min` then takes the others.
         by_triangle.min(by_range).min(by_variance) * (1.0 + 16.0 * U)
     };
 
-    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum[c] } else { 0.0 };
-    let logits = tau / (1.0 - tau) * deviation_computed;
+    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
+    let logits = factors.logits * deviation_computed;
     let rad = INFLATION * (logits + summation) + dropped;
-    let growth = (1.0 + tau) / (1.0 - tau);
     Element {
         mid,
         rad,
         abar: INFLATION * growth * abar_computed + dropped,
         deviation: INFLATION * (growth * deviation_computed + logits) + 2.0 * dropped,
-        product_norm: sums.weighted_squares.sqrt() / l * pow2(sums.square_exponent),
+        product_norm: sums.weighted_squares.sqrt() / l * up,
     }
+    .blurred(sums.errors.map_or(0.0, |errors| distance(row, errors, columns, c)))
     .or_unknown()
 }
 
+/// Upper bound of `Σ_j w_j ρ_jc` from `Σ ê ρ`, for errors `ρ` of the values.
+pub(super) fn distance(row: &RowWeights, errors: f64, columns: &ColumnStats, c: usize) -> f64 {
+    let relative = 1.0 + 2.0 * gamma(row.product_depth, U) + 2.0 * gamma(row.sum_depth, U) + 8.0 * U;
+    let growth = (1.0 + row.tau) / (1.0 - row.tau);
+    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
+    INFLATION * growth * (errors / row.sum * relative + row.underflow()) + dropped
+}
+
+/// Midpoints and radii of a row of attention from `Σ ê v` and the range of each column, without `Σ ê |v|`.
+///
+/// # Shapes
+/// `sums: (d_v)` → `mid: (d_v)`, `rad: (d_v)`.
+///
+/// # Error bound
+/// That of [`normalized`] with `Ã ≤ max|v_c|`, and `D̂` the least of `Ã + |Õ|` and the bound by the range.
+pub(super) struct RadiiByRange<'a> {
+    pub(super) row: &'a RowWeights,
+    pub(super) columns: &'a ColumnStats,
+    pub(super) sums: &'a [f64],
+    pub(super) mid: &'a mut [f64],
+    pub(super) rad: &'a mut [f64],
+}
+
+impl WithSimd for RadiiByRange<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let row = self.row;
+        let (gamma_sum, gamma_product) = (gamma(row.sum_depth, U), gamma(row.product_depth, U));
+        let (underflow, spread) = (row.underflow(), row.spread());
+        let logits = INFLATION * row.tau / (1.0 - row.tau);
+        let of_mid = gamma_sum + 2.0 * U;
+        let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * row.keys as f64 } else { 0.0 };
+        // The value of a sink is 0.
+        let reaches = if row.has_sink { (0.0, 0.0) } else { (f64::INFINITY, f64::NEG_INFINITY) };
+        let columns = self.columns.low.iter().zip(&self.columns.high).zip(self.sums);
+        for (((low, high), sum), (mid, rad)) in columns.zip(self.mid.iter_mut().zip(self.rad)) {
+            let quotient = sum / row.sum;
+            let low = if *low < reaches.0 { *low } else { reaches.0 };
+            let high = if *high > reaches.1 { *high } else { reaches.1 };
+            let (low_size, high_size) = (low.abs(), high.abs());
+            let abs_max = if low_size > high_size { low_size } else { high_size };
+            let summation = gamma_product * abs_max + of_mid * quotient.abs() + underflow;
+            let by_triangle = abs_max + quotient.abs() + summation;
+            let by_range = (high - low) * (1.0 + 2.0 * U) * spread;
+            let deviation = if by_range < by_triangle { by_range } else { by_triangle };
+            let radius = logits * deviation + INFLATION * summation + dropped * abs_max;
+            let is_known = radius < f64::INFINITY;
+            *mid = if is_known { quotient } else { 0.0 };
+            *rad = if is_known { radius } else { f64::INFINITY };
+        }
+    }
+}
+
 /// Element of `Σ_j e^(z_j − z_max) v_j`: nothing is divided, and every relative error counts in full.
-pub(super) fn unnormalized(row: &RowWeights, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
+pub(super) fn unnormalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
+    let row = factors.row;
     let gamma_product = gamma(row.product_depth, U);
     let underflow = 8.0 * (row.keys as f64 + 4.0) * UNDERFLOW;
     let abar_computed = sums.abs * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow;
-    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum[c] } else { 0.0 };
+    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
     let abar = INFLATION * (1.0 + row.tau) * abar_computed + dropped;
     Element {
         mid: sums.values,
         rad: INFLATION * (row.tau + gamma_product) * abar_computed + underflow + dropped,
         abar,
         deviation: abar,
-        product_norm: sums.weighted_squares.sqrt() * pow2(sums.square_exponent),
+        product_norm: sums.weighted_squares.sqrt() * factors.powers.1,
     }
+    .blurred(sums.errors.map_or(0.0, |errors| {
+        INFLATION * (1.0 + row.tau) * (errors * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow) + dropped
+    }))
     .or_unknown()
+}
+
+/// [`unnormalized`] from `Σ ê v` and the range of the column, without `Σ ê |v|`: midpoint and radius.
+pub(super) fn unnormalized_by_range(
+    factors: &Factors<'_>,
+    (sum, errors): (f64, Option<f64>),
+    columns: &ColumnStats,
+    c: usize,
+) -> Element {
+    let row = factors.row;
+    let abs_max = columns.low[c].abs().max(columns.high[c].abs());
+    let row_sum = row.sum * (1.0 + 2.0 * gamma(row.sum_depth, U));
+    let sums = Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0, errors };
+    unnormalized(factors, &sums, columns, c)
 }
 
 /// Mean of all values of a column, of which `Σ v` and `Σ |v|` are given as plain sums.
@@ -118,7 +235,7 @@ pub(super) fn mean(n_k: usize, sum: f64, abs_sum: f64, abs_max: f64) -> Element 
     let n = n_k as f64;
     let gamma_sum = gamma(n_k + 2, U);
     let mid = sum / n;
-    let abar = abs_sum / n * (1.0 + 2.0 * gamma_sum);
+    let abar = abs_sum / n * (1.0 + 2.0 * gamma_sum) + UNDERFLOW;
     let rad = INFLATION * gamma_sum * abar + UNDERFLOW;
     Element { mid, rad, abar, deviation: abar + mid.abs() + rad, product_norm: abs_max / n.sqrt() }.or_unknown()
 }

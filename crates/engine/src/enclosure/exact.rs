@@ -1,6 +1,6 @@
 //! Rows whose weights are `1/m` on some keys and nothing on the others. Derivation: `docs/bounds.md#exact`.
 
-use super::sight::Sight;
+use super::stages::Slopes;
 use super::table::{NO_GRID, grid};
 use crate::exp::U;
 use crate::format::pow2;
@@ -12,7 +12,7 @@ const DEAD_LOGIT: f64 = -1101.0;
 
 /// Facts about a row in which every visible logit is exactly 0 (*live* keys) or at most −1100 (*dead* keys).
 ///
-/// There is at least one live key. Whether the row is exact for an implementation depends on its contract as well.
+/// There is at least one live key; a sink counts as a key whose values are 0. Whether the row is exact for an implementation depends on its contract as well.
 #[derive(Clone, Debug)]
 pub struct ExactRow {
     /// Number of live keys.
@@ -56,18 +56,16 @@ impl ExactRow {
     }
 }
 
-/// Looks whether row `i`, whose computed logits are given up to the limit of the row, is of this kind.
+/// Looks whether row `i`, whose computed logits of the keys from `start` on are given, −∞ where a key is not seen, is of this kind.
 ///
 /// `dots_are_exact` says that the dot products of the keys that are not dropped are exact in `f64`.
-pub(super) fn scan(
-    head: &Head<'_>,
-    sight: &Sight<'_>,
-    i: usize,
-    logits: &[f64],
-    dots_are_exact: bool,
-) -> Option<ExactRow> {
-    let visible = || logits.iter().enumerate().filter(|(j, _)| sight.sees(i, *j));
-    if !visible().all(|(_, z)| *z == 0.0 || *z <= DEAD_LOGIT) || !visible().any(|(_, z)| *z == 0.0) {
+pub(super) fn scan(head: &Head<'_>, i: usize, start: usize, logits: &[f64], dots_are_exact: bool) -> Option<ExactRow> {
+    if head.cap().is_some() || head.inexact.is_some() {
+        return None;
+    }
+    let visible = || logits.iter().enumerate().filter(|(_, z)| **z > f64::NEG_INFINITY);
+    let all = || visible().map(|(_, z)| *z).chain(head.sink);
+    if !all().all(|z| z == 0.0 || z <= DEAD_LOGIT) || !all().any(|z| z == 0.0) {
         return None;
     }
     let zeros = || vec![0.0; head.d_v];
@@ -80,9 +78,14 @@ pub(super) fn scan(
         live_abs_sum: zeros(),
         dead_abs_sum: zeros(),
     };
-    let scale = head.scale.value.abs();
-    for (j, z) in visible() {
-        let bias = head.bias_row(i).map_or(0.0, |bias| bias[j]);
+    let scale = head.factor().value.abs();
+    let slopes = head.slopes_of(i).map(|alibi| Slopes::new(alibi, i));
+    // A scale behind the bias enlarges it, or not.
+    let factor = scale.max(1.0);
+    for (k, z) in visible() {
+        let j = start + k;
+        let alibi = slopes.as_ref().map_or(0.0, |slopes| slopes.at(j).abs());
+        let bias = head.bias_row(i).map_or(0.0, |bias| bias[j].abs()) + alibi;
         let products = || head.query_row(i).iter().zip(head.key_row(j));
         if *z == 0.0 {
             let vanish = scale == 0.0 || products().all(|(q, k)| *q == 0.0 || *k == 0.0);
@@ -93,12 +96,20 @@ pub(super) fn scan(
             row.add_live(head.value_row(j));
             row.products_vanish &= vanish;
         } else {
-            let terms = scale * products().map(|(q, k)| (q * k).abs()).sum::<f64>() + bias.abs();
+            let terms = scale * products().map(|(q, k)| (q * k).abs()).sum::<f64>() + factor * bias;
             let underflow = (1.0 + scale) * head.d_k as f64 * f64::MIN_POSITIVE;
             let ratio = (terms * (1.0 + (head.d_k as f64 + 8.0) * 2.0 * U) + underflow) / -z;
             row.dead_ratio = row.dead_ratio.max(ratio);
             row.add_dead(head.value_row(j));
         }
+    }
+    match head.sink {
+        Some(0.0) => row.live += 1,
+        Some(_) => {
+            row.dead += 1;
+            row.dead_ratio = row.dead_ratio.max(1.0);
+        }
+        None => {}
     }
     row.dead_abs_sum.iter_mut().for_each(|sum| *sum *= 1.0 + (row.dead as f64 + 2.0) * 2.0 * U);
     Some(row)

@@ -1,20 +1,19 @@
-//! Softmax over the keys of each row, streaming over blocks of rows and of keys.
+//! From the dot products of a row to its exponentials and their error, whatever its options are.
 
-use super::element::{self, Element, Sums};
-use super::exact::{self, ExactRow};
-use super::logits::{Dots, Terms, logit_error, relative_logit_error, to_logits};
+use super::element::{self, Element, INFLATION, UNDERFLOW};
+use super::exact;
+use super::logits::{Dots, Facts, PlainLine, are_plain, to_plain_logits};
+use super::lse::Lse;
 use super::sight::Sight;
-use super::table::{KeyTable, ValueTable, common_grid, norm_upper};
-use super::{HeadEnclosure, RowStats};
-use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, sum_depth};
-use crate::gemm::{Products, gamma, times_depth};
+use super::stages::{Line, Stages};
+use super::table::{KeyTable, ValueTable, blurred, common_grid, norm_upper};
+use super::{RowStats, SinkWeight};
+use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, exp1, sum_depth};
+use crate::gemm::{gamma, times_depth};
 use crate::head::{EmptyRow, Head, Normalization};
 
-/// Rows per block: the scores of a block stay in the cache.
-const ROW_BLOCK: usize = 64;
-
-/// Largest relative error of a logit, by its own terms, at which a dropped key is still beyond `CUTOFF + 1/2`.
-const MAX_DROPPED_ERROR: f64 = 1.0 / 1_048_576.0;
+/// Dead keys of an exact row are at least this far below the live ones.
+const DEAD_GAP: f64 = 1100.0;
 
 /// The exponentials of a row and the error of each.
 pub(super) struct RowWeights {
@@ -26,191 +25,191 @@ pub(super) struct RowWeights {
     pub(super) sum_depth: usize,
     /// Roundings on the way of a product `ê·v` into its sum.
     pub(super) product_depth: usize,
-    /// Number of keys that may contribute.
+    /// Number of keys that may contribute, the sink among them.
     pub(super) keys: usize,
-    /// Whether visible keys were dropped.
+    /// Whether visible keys or the sink were dropped.
     pub(super) has_dropped: bool,
+    /// Whether a sink of value 0 is among the keys.
+    pub(super) has_sink: bool,
+    /// Whether nothing is rounded in `L̂`.
+    pub(super) sum_is_exact: bool,
+    /// The exponential of the largest logit.
+    pub(super) heaviest: f64,
+}
+
+impl RowWeights {
+    /// Upper bound of what underflow does to a quotient by the row sum.
+    pub(super) fn underflow(&self) -> f64 {
+        8.0 * (self.keys as f64 + 4.0) * UNDERFLOW * 1.0f64.max(1.0 / self.sum)
+    }
+
+    /// Upper bound of `min(1/2, 2(1 − w_max))`: the mean absolute deviation of the values over their range is not above.
+    pub(super) fn spread(&self) -> f64 {
+        let rest = self.sum / self.heaviest * (1.0 + 2.0 * gamma(self.sum_depth, U) + 4.0 * U) - 1.0;
+        0.5f64.min(2.0 * rest)
+    }
 }
 
 /// What became of the scores of a row.
-enum Row {
+pub(super) enum Row {
     Empty,
     Unknown,
     OneKey(usize),
     Weighted(RowWeights),
 }
 
-struct Tables<'a> {
-    sight: Sight<'a>,
-    keys: KeyTable,
-    values: ValueTable,
-}
-
-/// Fills the enclosure for [`Normalization::OverKeys`] and [`Normalization::None`].
-pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosure) {
-    let sight = Sight::new(head);
-    let tables = Tables { keys: KeyTable::new(head), values: ValueTable::new(head, &sight), sight };
-    let (d_k, d_v) = (head.d_k, head.d_v);
-    let mut buffer = Vec::new();
-    let mut products = [const { Vec::new() }; 4];
-    for start in (0..head.n_q).step_by(ROW_BLOCK) {
-        let rows = start..head.n_q.min(start + ROW_BLOCK);
-        let limit = rows.clone().map(|i| tables.sight.limit(i)).max().unwrap_or(0);
-        buffer.resize(rows.len() * limit, 0.0);
-        let query = &head.query[rows.start * d_k..rows.end * d_k];
-        by.times_transposed(&mut buffer, query, &head.key[..limit * d_k], (rows.len(), d_k, limit));
-
-        let mut outcomes = Vec::with_capacity(rows.len());
-        for i in rows.clone() {
-            let row = &mut buffer[(i - start) * limit..(i - start + 1) * limit];
-            let (stats, outcome) = weigh(head, &tables, i, row);
-            if !matches!(outcome, Row::Weighted(_)) {
-                row.fill(0.0);
-            }
-            enclosure.rows.push(stats);
-            outcomes.push(outcome);
-        }
-
-        let shape = (rows.len(), limit, d_v);
-        products.iter_mut().for_each(|product| product.resize(rows.len() * d_v, 0.0));
-        let [sums, abs_sums, square_sums, weighted_square_sums] = &mut products;
-        by.times(sums, &buffer, &head.value[..limit * d_v], shape);
-        by.times(abs_sums, &buffer, &tables.values.abs[..limit * d_v], shape);
-        by.times(square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
-        buffer.iter_mut().for_each(|e| *e *= *e);
-        by.times(weighted_square_sums, &buffer, &tables.values.squares[..limit * d_v], shape);
-
-        for (i, outcome) in rows.zip(&outcomes) {
-            let columns = tables.values.columns(i);
-            for c in 0..d_v {
-                let k = (i - start) * d_v + c;
-                let element = match outcome {
-                    Row::Empty => empty(head, c),
-                    Row::Unknown => Element::unknown(),
-                    Row::OneKey(j) => Element::exact(head.value[j * d_v + c]),
-                    Row::Weighted(row) => {
-                        let sums = Sums {
-                            values: sums[k],
-                            abs: abs_sums[k],
-                            squares: square_sums[k],
-                            weighted_squares: weighted_square_sums[k],
-                            square_exponent: tables.values.square_exponent,
-                        };
-                        match head.normalization {
-                            Normalization::OverKeys => {
-                                let general = element::normalized(row, &sums, columns, c);
-                                let exact = enclosure.rows[i].exact.as_ref();
-                                exact
-                                    .and_then(|exact| exact_radius(exact, c))
-                                    .map_or(general, |rad| Element { rad, ..general })
-                            }
-                            Normalization::None | Normalization::OverQueries => {
-                                element::unnormalized(row, &sums, columns, c)
-                            }
-                        }
-                    }
-                };
-                enclosure.set(i * d_v + c, element);
-                enclosure.value_abs_sum[i * d_v + c] = match outcome {
-                    Row::Empty => element.abar * head.n_k as f64 * (1.0 + 4.0 * U),
-                    Row::Unknown | Row::OneKey(_) | Row::Weighted(_) => columns.abs_sum[c],
-                };
-            }
-        }
-    }
-}
-
-/// The radius of an exact row: its `f64` sums and quotient are exact, so only the dead keys remain.
-fn exact_radius(row: &ExactRow, c: usize) -> Option<f64> {
-    if row.sums_exactly(c, f64::MANTISSA_DIGITS, -1022) { row.dead_share(c) } else { None }
+/// What is computed once for a head.
+pub(super) struct Tables<'a> {
+    pub(super) sight: Sight<'a>,
+    pub(super) keys: KeyTable,
+    pub(super) values: ValueTable<'a>,
 }
 
 /// Element of a row without visible keys.
 pub(super) fn empty(head: &Head<'_>, c: usize) -> Element {
     match head.empty_row {
+        _ if head.sink.is_some() => Element::exact(0.0),
         EmptyRow::Nan => Element { mid: f64::NAN, ..Element::exact(0.0) },
         EmptyRow::Mean if head.n_k > 0 => {
             let column = || (0..head.n_k).map(|j| head.value_row(j)[c]);
             let abs_max = column().fold(0.0f64, |max, v| max.max(v.abs()));
-            element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max)
+            let error = (0..head.n_k).fold(0.0f64, |sum, j| sum + head.value_error(j, c)) / head.n_k as f64;
+            let error = if error == 0.0 { 0.0 } else { INFLATION * error * (1.0 + gamma(head.n_k + 1, U)) };
+            element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max).blurred(error)
         }
         EmptyRow::Zero | EmptyRow::Mean => Element::exact(0.0),
     }
 }
 
-/// Turns the dot products of row `i` into exponentials and bounds their error. Derivation: `docs/bounds.md#softmax`.
-fn weigh(head: &Head<'_>, tables: &Tables<'_>, i: usize, row: &mut [f64]) -> (RowStats, Row) {
-    let (sight, keys) = (&tables.sight, &tables.keys);
-    let (limit, visible) = (sight.limit(i), sight.count(i));
-    row[limit..].fill(0.0);
-    if visible == 0 {
-        return (RowStats::empty(), Row::Empty);
-    }
-    let logits = &mut row[..limit];
-    let Some(top) = to_logits(head, sight, i, logits) else {
-        return (RowStats::unknown(visible), Row::Unknown);
-    };
-    let over_keys = matches!(head.normalization, Normalization::OverKeys);
-    let query = (norm_upper(head.query_row(i)), common_grid(head.query_row(i)));
-    let exact = (over_keys && top == 0.0)
-        .then(|| Dots::new(query, keys.of_chosen(limit, |j| logits[j] > CUTOFF)))
-        .and_then(|dots| exact::scan(head, sight, i, logits, dots.are_exact()));
-    let biased_terms = head.bias_row(i).map(|bias| Terms::biased(logits, bias, top));
+/// Norm and grid of query `i`, whatever the true query.
+pub(super) fn query_size(head: &Head<'_>, i: usize) -> (f64, i32) {
+    let query = head.query_row(i);
+    let error = head.inexact.map_or(0.0, |inexact| inexact.query[i]);
+    (blurred(norm_upper(query), error), common_grid(query))
+}
 
-    let exponentials = exp_row(logits, top);
-    let all_kept = exponentials.kept == limit;
-    let kept_keys = if all_kept { keys.of_prefix(limit) } else { keys.of_chosen(limit, |j| logits[j] > 0.0) };
-    let (key_norm, _) = sight.mask(i).map_or(keys.of_prefix(limit), |mask| keys.of_chosen(limit, |j| mask[j]));
-    let dots = Dots::new(query, kept_keys);
-    let terms = biased_terms.unwrap_or(Terms::unbiased(top, exponentials.lowest));
+/// Turns the dot products of row `i` with the keys of its window into exponentials and bounds their error.
+///
+/// Derivation: `docs/bounds.md#softmax`, and `docs/bounds.md#sink` for the sink.
+pub(super) fn weigh(
+    head: &Head<'_>,
+    tables: &Tables<'_>,
+    i: usize,
+    row: &mut [f64],
+    stages: &mut Stages,
+) -> (RowStats, Row) {
+    let (sight, keys) = (&tables.sight, &tables.keys);
+    let (window, visible) = (sight.window(i), sight.count(i));
+    let over_keys = matches!(head.normalization, Normalization::OverKeys);
+    // Without a row sum a sink has nothing to join.
+    let sink = head.sink.filter(|_| over_keys);
+    if sink.is_some_and(|sink| !sink.is_finite()) {
+        return (RowStats::unknown(head, visible), Row::Unknown);
+    }
+    if visible == 0 {
+        return (RowStats::empty(sink), Row::Empty);
+    }
+    let query = query_size(head, i);
+    let line = Line { i, start: window.start, mask: sight.mask(i), query };
+    let is_plain = are_plain(head);
+    let top = if is_plain { to_plain_logits(head, line.mask, row) } else { stages.run(head, keys, &line, row) };
+    let Some(top) = top else {
+        return (RowStats::unknown(head, visible), Row::Unknown);
+    };
+    let shift = sink.map_or(top, |sink| sink.max(top));
+    let staged = (!is_plain).then(|| stages.facts(row.iter().copied().enumerate(), shift));
+    let chosen = |chooses: &dyn Fn(usize) -> bool| {
+        keys.of_keys((0..window.len()).filter(|k| chooses(*k)).map(|k| window.start + k))
+    };
+    let exact = (over_keys && shift == 0.0 && staged.is_none_or(|facts| facts.gap >= DEAD_GAP))
+        .then(|| Dots::new(query, chosen(&|k| row[k] > CUTOFF)))
+        .and_then(|dots| exact::scan(head, i, window.start, row, dots.are_exact()));
+
+    let exponentials = exp_row(row, shift);
+    let kept_keys =
+        if exponentials.kept == row.len() { keys.of_window(window.clone()) } else { chosen(&|k| row[k] > 0.0) };
+    let (key_norm, _) = line.mask.map_or_else(|| keys.of_window(window.clone()), |mask| chosen(&|k| mask[k]));
+    let (sink_weight, sink_x) = match sink.map(|sink| sink - shift) {
+        None => (SinkWeight::Absent, f64::NEG_INFINITY),
+        Some(x) if x > CUTOFF => (SinkWeight::Kept, x),
+        Some(x) => (SinkWeight::Dropped, x),
+    };
+    let is_kept = sink_weight == SinkWeight::Kept;
+    let sink_exponential = if is_kept { exp1(sink_x) } else { 0.0 };
+    let sum = exponentials.sum + sink_exponential;
+    let lowest = if is_kept { exponentials.lowest.min(sink_x) } else { exponentials.lowest };
+    let dropped = visible - exponentials.kept;
+
+    let dots = Dots::new(query, kept_keys).blurred(head.inexact.is_some(), query.0, kept_keys.0);
+    let facts = staged.unwrap_or_else(|| {
+        let plain = PlainLine {
+            top,
+            shift,
+            lowest: exponentials.lowest,
+            query_norm: query.0,
+            key_norm,
+            kept: exponentials.kept,
+            has_dropped: dropped > 0,
+        };
+        Facts::plain(head, &dots, &plain)
+    });
     let is_exact = exact.is_some();
-    let logit_error = if is_exact { 0.0 } else { logit_error(head, &dots, &terms, query.0 + key_norm) };
+    let logit_error = if is_exact { 0.0 } else { facts.error };
 
     // Without division the rounding of the maximum counts; with it every shift is as good as any other.
-    let shift_error = U * exponentials.lowest.abs() + if over_keys { 0.0 } else { logit_error };
-    let exp_error = if exponentials.lowest < 0.0 { EXP_ERROR * (1.0 + 8.0 * U) } else { 0.0 };
+    let shift_error = U * lowest.abs() + if over_keys { 0.0 } else { logit_error };
+    let exp_error = if lowest < 0.0 { EXP_ERROR * (1.0 + 8.0 * U) } else { 0.0 };
     let y = logit_error + shift_error + exp_error;
     let tau = (y + y * y) * (1.0 + 8.0 * U);
-    let depth = sum_depth(limit);
-    let sum_lower = exponentials.sum * (1.0 - 2.0 * tau - 2.0 * gamma(depth, U) - 8.0 * U);
+    let depth = sum_depth(row.len()) + usize::from(is_kept);
+    let sum_lower = sum * (1.0 - 2.0 * tau - 2.0 * gamma(depth, U) - 8.0 * U);
 
-    let dropped = visible - exponentials.kept;
-    let scale = head.scale.value.abs();
+    let factor = head.factor();
+    let (sink_size, sink_ratio) = match sink {
+        Some(sink) if is_kept => (sink.abs(), 0.0),
+        Some(sink) => (0.0, sink.abs() / -sink_x * (1.0 + 8.0 * U)),
+        None => (0.0, 0.0),
+    };
+    let dropped_ratio = exact.as_ref().map_or(facts.dropped_ratio.max(sink_ratio), |exact| exact.dead_ratio);
+    let final_max = shift.abs().max((shift + lowest).abs()) * (1.0 + 8.0 * U) + 2.0 * logit_error;
+    let square_sum = exponentials.approx_square_sum + sink_exponential * sink_exponential;
+    let weights = RowWeights {
+        sum,
+        tau,
+        sum_depth: depth,
+        product_depth: times_depth(row.len()),
+        keys: visible + usize::from(sink.is_some()),
+        has_dropped: dropped > 0 || sink_weight == SinkWeight::Dropped,
+        has_sink: sink.is_some(),
+        sum_is_exact: is_exact || exponentials.kept + usize::from(is_kept) <= 1,
+        heaviest: 1.0,
+    };
+    // A sum without division has its own logarithm: there the shift counts once.
+    let lse = Lse::of_row(&weights, shift, logit_error + U * lowest.abs() + exp_error);
+    let dot_max = factor.value.abs() * dots.magnitude * (1.0 + factor.rel_error) * (1.0 + 8.0 * U);
     let stats = RowStats {
         visible,
         dropped,
-        dropped_ratio: match &exact {
-            Some(exact) => exact.dead_ratio,
-            None if dropped > 0 => 1.01 + (2.0 * scale * query.0 * key_norm + top.abs()) / (-CUTOFF - 1.0),
-            None => 0.0,
-        },
-        logit_max: if is_exact { 0.0 } else { (terms.term_max + 2.0 * logit_error) * (1.0 + 8.0 * U) },
-        bias_max: terms.bias_max * (1.0 + head.bias.map_or(0.0, |bias| bias.rel_error)) * (1.0 + 4.0 * U),
-        dot_max: if exact.as_ref().is_some_and(|exact| exact.products_vanish) {
-            0.0
-        } else {
-            scale * dots.magnitude * (1.0 + head.scale.rel_error) * (1.0 + 8.0 * U)
-        },
+        sink: sink_weight,
+        dropped_ratio,
+        logit_max: if is_exact { 0.0 } else { ((facts.term_max + 2.0 * logit_error) * (1.0 + 8.0 * U)).max(sink_size) },
+        final_max: if is_exact { 0.0 } else { final_max },
+        bias_max: facts.bias_max * (1.0 + 4.0 * U),
+        dot_max: if exact.as_ref().is_some_and(|exact| exact.products_vanish) { 0.0 } else { dot_max },
         query_norm: query.0,
         key_norm,
         sum_lower: if over_keys { sum_lower.max(1.0) } else { 1.0 },
-        weight_norm: exponentials.approx_square_sum.sqrt() / if over_keys { exponentials.sum } else { 1.0 },
+        weight_norm: square_sum.sqrt() / if over_keys { sum } else { 1.0 },
         dot_bits: dots.bits,
         dot_grid: dots.grid,
         exact,
+        lse,
     };
-    let dropped_is_safe = dropped == 0 || relative_logit_error(head) * stats.dropped_ratio <= MAX_DROPPED_ERROR;
-    if visible == 1 {
-        let only = (0..limit).find(|j| sight.sees(i, *j)).unwrap_or(0);
-        return (stats, Row::OneKey(only));
+    if visible == 1 && sink.is_none() {
+        return (stats, Row::OneKey(window.start + row.iter().position(|e| *e > 0.0).unwrap_or(0)));
     }
-    if !(tau < 0.5 && dropped_is_safe) {
-        return (RowStats { exact: None, ..stats }, Row::Unknown);
+    if !(tau < 0.5 && facts.dropped_is_safe()) {
+        return (RowStats { exact: None, lse: Lse::unknown(), ..stats }, Row::Unknown);
     }
-    let (sum_depth, product_depth) = (depth, times_depth(limit));
-    let has_dropped = dropped > 0;
-    (
-        stats,
-        Row::Weighted(RowWeights { sum: exponentials.sum, tau, sum_depth, product_depth, keys: visible, has_dropped }),
-    )
+    (stats, Row::Weighted(weights))
 }

@@ -1,8 +1,13 @@
 //! Norms, grids and column statistics that are computed once for a head, in `O((n_q + n_k)·d)`.
 
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
 use super::sight::Sight;
 use crate::exp::U;
 use crate::format::pow2;
+use crate::gemm::KEY_BLOCK;
 use crate::head::Head;
 
 /// Exponent of the grid of a set without non-zero numbers.
@@ -26,28 +31,103 @@ pub(super) fn grid(x: f64) -> i32 {
 
 /// The coarsest grid that holds every number of the slice.
 pub(crate) fn common_grid(xs: &[f64]) -> i32 {
-    xs.iter().map(|x| grid(*x)).min().unwrap_or(NO_GRID)
+    lowest_grid(xs)
+}
+
+const LANES: usize = 8;
+
+/// The lowest set bit of `x` as a number, `+∞` for 0; one below [`f64::MIN_POSITIVE`] may have been flushed to 0.
+#[inline(always)]
+fn lowest_bit(x: f64) -> f64 {
+    let bits = x.to_bits() & (u64::MAX >> 1);
+    let without = if bits << 12 == 0 { 0.0 } else { f64::from_bits(bits & bits.wrapping_sub(1)) };
+    // Exact: the difference is a power of two.
+    if bits == 0 { f64::INFINITY } else { f64::from_bits(bits) - without }
+}
+
+#[inline(always)]
+fn lowest_grid(xs: &[f64]) -> i32 {
+    let mut lowest = [f64::INFINITY; LANES];
+    let (chunks, rest) = xs.as_chunks::<LANES>();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let bit = lowest_bit(chunk[lane]);
+            lowest[lane] = if bit < lowest[lane] { bit } else { lowest[lane] };
+        }
+    }
+    let lowest = rest.iter().map(|x| lowest_bit(*x)).chain(lowest).fold(f64::INFINITY, f64::min);
+    match lowest {
+        f64::INFINITY => NO_GRID,
+        bit if bit >= f64::MIN_POSITIVE => exponent(bit),
+        _ => xs.iter().map(|x| grid(*x)).min().unwrap_or(NO_GRID),
+    }
 }
 
 /// Upper bound of the 2-norm; 0 only for zeros.
 ///
 /// Squares are taken after an exact scaling by a power of two, so neither overflow nor underflow spoils them.
-pub(super) fn norm_upper(xs: &[f64]) -> f64 {
-    let largest = xs.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+#[inline(always)]
+pub(crate) fn norm_upper(xs: &[f64]) -> f64 {
+    let (chunks, rest) = xs.as_chunks::<LANES>();
+    let mut largest = [0.0f64; LANES];
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let size = chunk[lane].abs();
+            largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+        }
+    }
+    let largest = rest.iter().chain(&largest).fold(0.0f64, |max, x| max.max(x.abs()));
     if largest == 0.0 {
         return 0.0;
     }
     let e = exponent(largest).clamp(-1000, 1000);
     let factor = pow2(-e);
-    let square_sum: f64 = xs.iter().map(|x| (x * factor) * (x * factor)).sum();
+    let mut squares = [0.0; LANES];
+    for chunk in chunks {
+        for lane in 0..LANES {
+            squares[lane] += (chunk[lane] * factor) * (chunk[lane] * factor);
+        }
+    }
+    let square_sum: f64 = rest.iter().map(|x| (x * factor) * (x * factor)).chain(squares).sum();
     let n = xs.len() as f64;
     let inflated = square_sum * (1.0 + (n + 4.0) * 2.0 * U) + n * f64::MIN_POSITIVE;
     (inflated.sqrt() * (1.0 + 4.0 * U) * pow2(e)).next_up()
 }
 
+/// Upper bound of the norm, and grid, of each of `n` rows of width `d`.
+pub(super) fn norms_and_grids(rows: &[f64], n: usize, d: usize) -> Vec<(f64, i32)> {
+    Arch::new().dispatch(NormsAndGrids { rows, n, d })
+}
+
+struct NormsAndGrids<'a> {
+    rows: &'a [f64],
+    n: usize,
+    d: usize,
+}
+
+impl WithSimd for NormsAndGrids<'_> {
+    type Output = Vec<(f64, i32)>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Self::Output {
+        let mut result = Vec::with_capacity(self.n);
+        for i in 0..self.n {
+            let row = &self.rows[i * self.d..(i + 1) * self.d];
+            result.push((norm_upper(row), lowest_grid(row)));
+        }
+        result
+    }
+}
+
+/// Upper bound of a norm when the true vector is off by at most `error`, also if that is not a number.
+pub(super) fn blurred(norm: f64, error: f64) -> f64 {
+    let sum = (norm + error) * if error == 0.0 { 1.0 } else { 1.0 + 2.0 * U };
+    if sum.is_nan() { f64::INFINITY } else { sum }
+}
+
 /// Norms and grids of the keys.
 pub(super) struct KeyTable {
-    /// Upper bound of `‖k_j‖`.
+    /// Upper bound of `‖k_j‖`, whatever the true key.
     pub(super) norm: Vec<f64>,
     /// Grid of the elements of `k_j`.
     pub(super) grid: Vec<i32>,
@@ -57,9 +137,11 @@ pub(super) struct KeyTable {
 
 impl KeyTable {
     pub(super) fn new(head: &Head<'_>) -> Self {
-        let norm: Vec<f64> = (0..head.n_k).map(|j| norm_upper(head.key_row(j))).collect();
-        let grid: Vec<i32> = (0..head.n_k).map(|j| common_grid(head.key_row(j))).collect();
-        let mut prefix = vec![(0.0f64, NO_GRID)];
+        let error = |j: usize| head.inexact.map_or(0.0, |inexact| inexact.key[j]);
+        let (mut norm, grid): (Vec<f64>, Vec<i32>) = norms_and_grids(head.key, head.n_k, head.d_k).into_iter().unzip();
+        norm.iter_mut().enumerate().for_each(|(j, norm)| *norm = blurred(*norm, error(j)));
+        let mut prefix = Vec::with_capacity(head.n_k + 1);
+        prefix.push((0.0f64, NO_GRID));
         let mut last = prefix[0];
         for (norm, grid) in norm.iter().zip(&grid) {
             last = (last.0.max(*norm), last.1.min(*grid));
@@ -68,110 +150,201 @@ impl KeyTable {
         Self { norm, grid, prefix }
     }
 
-    /// Largest norm and common grid of the keys below `limit`.
-    pub(super) fn of_prefix(&self, limit: usize) -> (f64, i32) {
-        self.prefix[limit]
+    /// Largest norm and common grid of the keys of a window.
+    pub(super) fn of_window(&self, window: Range<usize>) -> (f64, i32) {
+        if window.start == 0 { self.prefix[window.end] } else { self.of_keys(window) }
     }
 
-    /// Largest norm and common grid of the chosen keys below `limit`.
-    pub(super) fn of_chosen(&self, limit: usize, chosen: impl Fn(usize) -> bool) -> (f64, i32) {
-        let keys = (0..limit).filter(|j| chosen(*j));
+    /// Largest norm and common grid of some keys.
+    pub(super) fn of_keys(&self, keys: impl Iterator<Item = usize>) -> (f64, i32) {
         keys.fold((0.0, NO_GRID), |(norm, grid), j| (norm.max(self.norm[j]), grid.min(self.grid[j])))
     }
 }
 
-/// Values prepared for the products with the exponentials.
-pub(super) struct ValueTable {
-    /// `|v_jc|`, 0 for keys that no row sees.
-    pub(super) abs: Vec<f64>,
-    /// `(v_jc · 2^−square_exponent)²`.
-    pub(super) squares: Vec<f64>,
-    /// Keeps the squares from overflow.
+/// What is known of the values beforehand; for keys seen from the first on, little beside the values themselves.
+pub(super) struct ValueTable<'a> {
+    head: Head<'a>,
+    /// Which keys at least one row sees. What no row sees may be huge and must not cost the others their range.
+    seen: Vec<bool>,
+    /// Keeps the squares of [`ValueTable::abs_and_squares`] from overflow.
     pub(super) square_exponent: i32,
-    columns: Vec<ColumnStats>,
-    of_row: Vec<usize>,
+    /// Statistics of the keys below each multiple of [`KEY_BLOCK`]; none where rows have masks.
+    checkpoints: Vec<ColumnStats>,
+    /// Statistics of runs of keys; none unless there are windows that begin behind the first key.
+    runs: Vec<ColumnStats>,
 }
 
 /// Per column, over the visible keys of a row.
 #[derive(Clone)]
 pub(super) struct ColumnStats {
-    /// Upper bound of `Σ_j |v_jc|`.
-    pub(super) abs_sum: Vec<f64>,
     /// Smallest value; `+∞` for no key.
     pub(super) low: Vec<f64>,
     /// Largest value; `−∞` for no key.
     pub(super) high: Vec<f64>,
+    computed_abs_sum: Vec<f64>,
     keys: usize,
 }
 
 impl ColumnStats {
     fn new(d_v: usize) -> Self {
-        Self { abs_sum: vec![0.0; d_v], low: vec![f64::INFINITY; d_v], high: vec![f64::NEG_INFINITY; d_v], keys: 0 }
+        let (low, high) = (vec![f64::INFINITY; d_v], vec![f64::NEG_INFINITY; d_v]);
+        Self { low, high, computed_abs_sum: vec![0.0; d_v], keys: 0 }
     }
 
-    fn add(&mut self, value: &[f64]) {
+    /// Upper bound of `Σ_j |v_jc|`, whatever the true values.
+    pub(super) fn abs_sum(&self, c: usize) -> f64 {
+        self.computed_abs_sum[c] * (1.0 + (self.keys as f64 + 2.0) * 2.0 * U)
+    }
+
+    fn clear(&mut self) {
+        self.low.fill(f64::INFINITY);
+        self.high.fill(f64::NEG_INFINITY);
+        self.computed_abs_sum.fill(0.0);
+        self.keys = 0;
+    }
+
+    fn add(&mut self, head: &Head<'_>, j: usize) {
         self.keys += 1;
-        for (c, v) in value.iter().enumerate() {
-            self.abs_sum[c] += v.abs();
-            self.low[c] = self.low[c].min(*v);
-            self.high[c] = self.high[c].max(*v);
+        let value = head.value_row(j);
+        for ((low, high), v) in self.low.iter_mut().zip(&mut self.high).zip(value) {
+            *low = if *v < *low { *v } else { *low };
+            *high = if *v > *high { *v } else { *high };
+        }
+        let abs_sums = self.computed_abs_sum.iter_mut().zip(value);
+        if head.inexact.is_some() {
+            abs_sums.enumerate().for_each(|(c, (abs_sum, v))| *abs_sum += v.abs() + head.value_error(j, c));
+        } else {
+            abs_sums.for_each(|(abs_sum, v)| *abs_sum += v.abs());
         }
     }
 
-    fn rounded_up(&self) -> Self {
-        let mut stats = self.clone();
-        stats.abs_sum.iter_mut().for_each(|sum| *sum *= 1.0 + (self.keys as f64 + 2.0) * 2.0 * U);
-        stats
+    fn add_all(&mut self, other: &Self) {
+        self.keys += other.keys;
+        for c in 0..self.low.len() {
+            self.computed_abs_sum[c] += other.computed_abs_sum[c];
+            self.low[c] = self.low[c].min(other.low[c]);
+            self.high[c] = self.high[c].max(other.high[c]);
+        }
     }
 }
 
-impl ValueTable {
-    pub(super) fn new(head: &Head<'_>, sight: &Sight<'_>) -> Self {
-        let mut abs: Vec<f64> = head.value.iter().map(|v| v.abs()).collect();
-        // What no row sees may be huge and must not cost the others their range.
-        for (row, is_seen) in abs.chunks_exact_mut(head.d_v.max(1)).zip(sight.seen_keys(head.n_q)) {
-            if !is_seen {
-                row.fill(0.0);
+impl<'a> ValueTable<'a> {
+    pub(super) fn new(head: &Head<'a>, sight: &Sight<'_>) -> Self {
+        let seen = sight.seen_keys(head.n_q);
+        let mut stats = ColumnStats::new(head.d_v);
+        let mut checkpoints = Vec::new();
+        let windows = || (0..head.n_q).map(|i| sight.window(i));
+        let end = windows().map(|window| window.end).max().unwrap_or(0);
+        for (j, is_seen) in seen[..end].iter().enumerate() {
+            if sight.is_spans() && j % KEY_BLOCK == 0 {
+                checkpoints.push(stats.clone());
+            }
+            if *is_seen {
+                stats.add(head, j);
             }
         }
-        let largest = abs.iter().fold(0.0f64, |max, v| max.max(*v));
-        let square_exponent = exponent(largest).clamp(-1000, 1000);
-        let factor = pow2(-square_exponent);
-        let squares = abs.iter().map(|v| (v * factor) * (v * factor)).collect();
-        let (columns, of_row) = column_stats(head, sight);
-        Self { abs, squares, square_exponent, columns, of_row }
+        let sizes = stats.low.iter().chain(&stats.high).filter(|v| v.is_finite());
+        let largest = sizes.fold(0.0f64, |max, v| max.max(v.abs()));
+        if sight.is_spans() && end.is_multiple_of(KEY_BLOCK) {
+            checkpoints.push(stats);
+        }
+        let has_windows = sight.is_spans() && windows().any(|window| window.start > 0);
+        let runs = if has_windows { runs_of_keys(head) } else { Vec::new() };
+        Self { head: *head, seen, square_exponent: exponent(largest).clamp(-1000, 1000), checkpoints, runs }
     }
 
-    /// Column statistics of the keys that row `i` sees.
-    pub(super) fn columns(&self, i: usize) -> &ColumnStats {
-        &self.columns[self.of_row[i]]
+    /// The head that the values belong to.
+    pub(super) fn head(&self) -> &Head<'a> {
+        &self.head
+    }
+
+    /// `|v_jc|` and `(v_jc · 2^−square_exponent)²` of a block of keys; 0 for keys that no row sees.
+    pub(super) fn abs_and_squares(&self, keys: Range<usize>, abs: &mut Vec<f64>, squares: &mut Vec<f64>) {
+        let d_v = self.head.d_v;
+        abs.resize(keys.len() * d_v, 0.0);
+        squares.resize(keys.len() * d_v, 0.0);
+        let factor = pow2(-self.square_exponent);
+        let rows = abs.chunks_exact_mut(d_v.max(1)).zip(squares.chunks_exact_mut(d_v.max(1)));
+        for ((abs, squares), j) in rows.zip(keys) {
+            if self.seen[j] {
+                for ((abs, square), v) in abs.iter_mut().zip(squares).zip(self.head.value_row(j)) {
+                    *abs = v.abs();
+                    *square = (v * factor) * (v * factor);
+                }
+            } else {
+                abs.fill(0.0);
+                squares.fill(0.0);
+            }
+        }
     }
 }
 
-/// One entry for each different set of visible keys, and the entry of each row.
-fn column_stats(head: &Head<'_>, sight: &Sight<'_>) -> (Vec<ColumnStats>, Vec<usize>) {
-    let mut columns = Vec::new();
-    let mut of_row = vec![0; head.n_q];
-    if (0..head.n_q).any(|i| sight.mask(i).is_some()) {
-        for (i, entry) in of_row.iter_mut().enumerate() {
-            let mut stats = ColumnStats::new(head.d_v);
-            (0..head.n_k).filter(|j| sight.sees(i, *j)).for_each(|j| stats.add(head.value_row(j)));
-            *entry = columns.len();
-            columns.push(stats.rounded_up());
-        }
-        return (columns, of_row);
+/// Keys of a run.
+const RUN: usize = 32;
+
+/// Statistics of runs of keys, from which those of a window are put together.
+fn runs_of_keys(head: &Head<'_>) -> Vec<ColumnStats> {
+    let of_run = |start: usize| {
+        let mut stats = ColumnStats::new(head.d_v);
+        (start..head.n_k.min(start + RUN)).for_each(|j| stats.add(head, j));
+        stats
+    };
+    (0..head.n_k).step_by(RUN).map(of_run).collect()
+}
+
+/// Column statistics of one row after the other.
+pub(super) struct Columns<'a> {
+    values: &'a ValueTable<'a>,
+    sight: &'a Sight<'a>,
+    stats: ColumnStats,
+    /// The window that `stats` is of; none if that row had a mask.
+    window: Option<Range<usize>>,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(values: &'a ValueTable<'a>, sight: &'a Sight<'a>) -> Self {
+        Self { values, sight, stats: ColumnStats::new(values.head.d_v), window: Some(0..0) }
     }
-    let mut rows: Vec<usize> = (0..head.n_q).collect();
-    rows.sort_by_key(|i| sight.limit(*i));
-    let mut stats = ColumnStats::new(head.d_v);
-    for i in rows {
-        if columns.is_empty() || stats.keys < sight.limit(i) {
-            (stats.keys..sight.limit(i)).for_each(|j| stats.add(head.value_row(j)));
-            columns.push(stats.rounded_up());
+
+    /// Over the keys that row `i` sees; rows in the order of their windows cost least.
+    pub(super) fn of_row(&mut self, i: usize) -> &ColumnStats {
+        let head = &self.values.head;
+        let window = self.sight.window(i);
+        if let Some(mask) = self.sight.mask(i) {
+            self.stats.clear();
+            window.clone().filter(|j| mask[*j - window.start]).for_each(|j| self.stats.add(head, j));
+            self.window = None;
+        } else if window.start > 0 {
+            if self.window.as_ref() != Some(&window) {
+                self.stats.clear();
+                self.add_runs(window.clone());
+            }
+            self.window = Some(window);
+        } else {
+            let last = self.window.take().filter(|last| last.start == 0 && last.end <= window.end);
+            let mut end = last.map_or(0, |last| last.end);
+            if end == 0 || end + KEY_BLOCK <= window.end {
+                end = window.end / KEY_BLOCK * KEY_BLOCK;
+                self.stats.clone_from(&self.values.checkpoints[window.end / KEY_BLOCK]);
+            }
+            (end..window.end).for_each(|j| self.stats.add(head, j));
+            self.window = Some(window);
         }
-        of_row[i] = columns.len() - 1;
+        &self.stats
     }
-    (columns, of_row)
+
+    fn add_runs(&mut self, window: Range<usize>) {
+        let mut j = window.start;
+        while j < window.end {
+            if j.is_multiple_of(RUN) && j + RUN <= window.end {
+                self.stats.add_all(&self.values.runs[j / RUN]);
+                j += RUN;
+            } else {
+                self.stats.add(&self.values.head, j);
+                j += 1;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -183,6 +356,15 @@ mod tests {
     fn the_grid_is_the_lowest_set_bit() {
         for (x, expected) in [(1.0, 0), (-3.0, 0), (0.75, -2), (96.0, 5), (5e-324, -1074), (f64::MIN_POSITIVE, -1022)] {
             assert_eq!(grid(x), expected, "{x}");
+        }
+        for xs in [
+            vec![96.0, 3.5, -0.0],
+            vec![1.1; 20],
+            vec![2.5e-308, 1e-320],
+            vec![f64::MIN_POSITIVE * 1.5],
+            vec![1e300; 9],
+        ] {
+            assert_eq!(common_grid(&xs), xs.iter().map(|x| grid(*x)).min().unwrap(), "{xs:?}");
         }
         assert_eq!(common_grid(&[0.0, 4.0, 0.5]), -1);
         assert_eq!(common_grid(&[0.0, 0.0]), NO_GRID);

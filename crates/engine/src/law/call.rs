@@ -30,10 +30,10 @@ impl CallRecord {
         CallResult { record: self, want: self.want }
     }
 
-    /// Every result of the call: weights come with an output, which is a result like any other.
+    /// Every result of the call: what is asked for comes with an output, which is a result like any other.
     pub fn results(&self) -> impl Iterator<Item = CallResult<'_>> {
         let beside = CallResult { record: self, want: Want::Output };
-        std::iter::once(self.asked()).chain((self.want == Want::Weights).then_some(beside))
+        std::iter::once(self.asked()).chain((self.want != Want::Output).then_some(beside))
     }
 }
 
@@ -53,12 +53,9 @@ impl<'a> CallResult<'a> {
         if self.want == self.record.want { label.into() } else { format!("{label} (its output)").into() }
     }
 
-    /// What came back; `None` for weights that did not come.
+    /// What came back; `None` if it did not come.
     pub fn tensor(self) -> Option<&'a Tensor> {
-        match self.want {
-            Want::Output => Some(&self.record.output.output),
-            Want::Weights => self.record.output.weights.as_ref(),
-        }
+        self.want.of(&self.record.output)
     }
 }
 
@@ -96,25 +93,26 @@ pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Resul
 }
 
 /// What is wrong with the form of a result: missing, of another format, of another shape.
-pub(super) fn malformed(result: CallResult<'_>, expected: &[usize; 4]) -> Option<Evidence> {
-    let name = if result.want == Want::Output { "output" } else { "weights" };
+pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<Evidence> {
+    let name = result.want.name();
     let evidence = |place: &str, expected: String, got: String| {
         let evidence = Evidence::new(format!("{place} of {}", result.label()), expected, got);
         Some(Evidence { form: Some(place.to_owned()), ..evidence })
     };
     let Some(tensor) = result.tensor() else {
-        return evidence(
-            "number of results",
-            "a second result, asked for by return_weights".to_owned(),
-            "one result".to_owned(),
-        );
+        let asked = format!("a second result, asked for by return_{name}");
+        return evidence("number of results", asked, "one result".to_owned());
     };
-    if tensor.shape != expected {
-        return evidence(&format!("shape of the {name}"), show_shape(expected), show_shape(&tensor.shape));
+    let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
+    if tensor.shape != axes {
+        return evidence(&format!("shape of the {name}"), show_shape(axes), show_shape(&tensor.shape));
     }
-    let dtype = result.record.call.dtype();
-    if tensor.dtype != dtype {
-        return evidence(&format!("format of the {name}"), dtype.to_string(), tensor.dtype.to_string());
+    let wrong = match result.want {
+        Want::Output => tensor.dtype != expected.dtype,
+        Want::Weights | Want::Lse => tensor.dtype.precision() < expected.dtype.precision(),
+    };
+    if wrong {
+        return evidence(&format!("format of the {name}"), expected.dtype.to_string(), tensor.dtype.to_string());
     }
     None
 }
@@ -141,11 +139,15 @@ pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices
 
 /// Checks one result against the enclosure of its call.
 pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decision {
-    if let Some(evidence) = malformed(result, &expected.shape) {
+    if let Some(evidence) = malformed(result, expected) {
         return Decision::fail(evidence);
     }
     let Some(tensor) = result.tensor() else { return Decision::pass() };
-    let exact = if result.want == Want::Output { "exact value" } else { "exact weight" };
+    let exact = match result.want {
+        Want::Output => "exact value",
+        Want::Weights => "exact weight",
+        Want::Lse => "exact log-sum-exp",
+    };
     let sides = Sides { left: &result.label(), right: exact };
     let mut decision = decide(Relation::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
     if let Some(evidence) = &mut decision.evidence {
@@ -154,10 +156,15 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
     decision
 }
 
-/// Whether the result of a call is what `meaning` gives under `contract`.
-pub(super) fn fits(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
+/// Whether every verdict on the results of a call, if it meant `meaning` under `contract`, is as it should be.
+pub(super) fn all_verdicts(
+    record: &CallRecord,
+    meaning: &Meaning,
+    contract: &Contract,
+    is_right: impl Fn(Verdict) -> bool,
+) -> bool {
     record.results().all(|result| {
         let expected = interpret(meaning, &record.call, contract, result.want);
-        check_value(result, &expected).verdict != Verdict::Fail
+        is_right(check_value(result, &expected).verdict)
     })
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target};
+use qkvet_spec::{Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target, Verdict};
 
-use super::call::{CallRecord, exact_balls, fits};
+use super::call::{CallRecord, all_verdicts, exact_balls};
 use super::matrices::BallMatrices;
 use super::relation::Decision;
 use super::session::{Outcome, Session};
@@ -57,7 +57,16 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
 
 /// Whether every result in `calls` is what the meaning chosen by `meaning` gives under `contract`.
 pub fn explains(calls: &[CallRecord], meaning: impl Fn(&Call) -> Meaning, contract: &Contract) -> bool {
-    !calls.is_empty() && calls.iter().all(|record| fits(record, &meaning(&record.call), contract))
+    let holds = |record: &CallRecord| {
+        all_verdicts(record, &meaning(&record.call), contract, |verdict| verdict != Verdict::Fail)
+    };
+    !calls.is_empty() && calls.iter().all(holds)
+}
+
+/// Whether the results of a call are what `meaning` gives under `contract`, where the bound of the contract says something: that they
+/// are not refuted when anything is allowed proves nothing.
+pub fn confirms(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
+    all_verdicts(record, meaning, contract, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
 }
 
 fn case_line(case: &Case) -> String {
@@ -136,11 +145,11 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The enclosure of a call, without the target.
-    pub(super) fn exact(&self, call: &Call) -> BallMatrices {
+    pub(super) fn exact(&self, call: &Call, want: Want) -> BallMatrices {
         let records = &self.session.records;
-        match records.iter().position(|record| record.call == *call && record.want == Want::Output) {
+        match records.iter().position(|record| record.call == *call && record.want == want) {
             Some(at) => exact_balls(&self.session.expected[at]),
-            None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, Want::Output)),
+            None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, want)),
         }
     }
 }

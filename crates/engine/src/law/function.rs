@@ -1,14 +1,13 @@
 //! The functions of the language.
 
 use qkvet_spec::syntax::{Expr, ExprKind};
-use qkvet_spec::{BoolTensor, Call, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOption, Tensor};
 
 use super::call::{bool_tensor, tensor};
 use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
 use super::value::Value;
 use crate::ball::Ball;
-use crate::interpret::{key_head, visibility};
 use crate::lowering::Want;
 
 /// Largest matrix that a law may write down.
@@ -50,7 +49,9 @@ impl Evaluator<'_> {
         whole: &Expr,
     ) -> Result<Value, Stop> {
         let m = match function {
-            "attention" | "exact" | "weights" => return self.attention(function, args, named, whole),
+            "attention" | "exact" | "weights" | "lse" | "exact_lse" => {
+                return self.attention(function, args, named, whole);
+            }
             "shape" => {
                 let value = self.value(&args[0])?;
                 return Ok(Value::Shape(self.shape(&value)?));
@@ -192,14 +193,13 @@ impl Evaluator<'_> {
     /// 1 for the keys that no query head of their group sees at row `i`. An empty row that means the mean sees all.
     fn hidden(&self, i: usize) -> BallMatrices {
         let d = self.case.dims;
-        let call = self.blank_call();
-        let seen = visibility(self.judge.meaning, &call);
+        let (seen, maps) = (self.visible(), self.maps());
         let mut hidden = vec![true; d.b * d.h_k * d.n_k];
         for b in 0..d.b {
             for h in 0..d.h_q {
                 let row = &seen[((b * d.h_q + h) * d.n_q + i) * d.n_k..][..d.n_k];
                 let all_matter = self.judge.meaning.empty_row == qkvet_spec::EmptyRow::Mean && !row.contains(&true);
-                let at = (b * d.h_k + key_head(self.judge.meaning, &call, h)) * d.n_k;
+                let at = (b * d.h_k + maps.key_head(h)) * d.n_k;
                 hidden[at..at + d.n_k].iter_mut().zip(row).for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
             }
         }
@@ -229,17 +229,18 @@ impl Evaluator<'_> {
         let h_q = query.heads.unwrap_or(1);
         let h_k = key.heads.or(value.heads).unwrap_or(h_q);
         let make = |m: &BallMatrices, heads: usize, what: &str| tensor(m, batch, heads, dtype, what).map_err(Stop::Law);
-        let want = if function == "weights" { Want::Weights } else { Want::Output };
-        let options = &self.case.options;
+        let want = match function {
+            "weights" => Want::Weights,
+            "lse" | "exact_lse" => Want::Lse,
+            _ => Want::Output,
+        };
         let mut call = Call {
             query: make(&query, h_q, "query")?,
             key: make(&key, h_k, "key")?,
             value: make(&value, h_k, "value")?,
-            scale: options.scale,
-            causal: options.causal,
-            mask: options.mask.clone(),
-            bias: options.bias.clone(),
+            options: self.case.options.clone(),
             return_weights: want == Want::Weights,
+            return_lse: want == Want::Lse,
         };
         for (name, expr) in named {
             let value = self.value(expr)?;
@@ -249,14 +250,18 @@ impl Evaluator<'_> {
                     if scale.rad != 0.0 {
                         return Err(Stop::Law("scale: expected an exact number".to_owned()));
                     }
-                    call.scale = Some(scale.mid);
+                    call.options.scale = Some(scale.mid);
                 }
-                "mask" => call.mask = self.mask_argument(&value, batch, h_q)?,
-                _ => call.bias = self.bias_argument(&value, batch, h_q)?,
+                "mask" => call.options.mask = self.mask_argument(&value, batch, h_q)?,
+                _ => call.options.bias = self.bias_argument(&value, batch, h_q)?,
             }
         }
         self.fit_options(&call)?;
-        if function == "exact" { Ok(Value::Matrices(self.exact(&call))) } else { self.ask(label, call, want) }
+        if function.starts_with("exact") {
+            Ok(Value::Matrices(self.exact(&call, want)))
+        } else {
+            self.ask(label, call, want)
+        }
     }
 
     fn mask_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<BoolTensor>, Stop> {
@@ -281,17 +286,35 @@ impl Evaluator<'_> {
 
     /// An option of the case that a call takes over must fit the call's extents.
     fn fit_options(&self, call: &Call) -> Result<(), Stop> {
-        let d = call.dims();
+        let (d, options) = (call.dims(), &call.options);
         let full = [d.b, d.h_q, d.n_q, d.n_k];
-        let fits = |shape: &[usize]| {
+        let broadcasts = |shape: &[usize]| {
             shape.len() <= 4 && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full)
         };
-        let mask = call.mask.as_ref().is_none_or(|mask| fits(&mask.shape));
-        let bias = call.bias.as_ref().is_none_or(|bias| fits(&bias.shape));
-        if mask && bias {
-            Ok(())
-        } else {
-            Err(Stop::Law(format!("mask or bias: expected a shape that broadcasts to {full:?}")))
+        let by_head = |tensor: &Option<Tensor>| tensor.as_ref().is_none_or(|tensor| tensor.shape == [d.h_q]);
+        let by_item = |lengths: &Option<Vec<usize>>, n: usize| {
+            lengths.as_ref().is_none_or(|lengths| lengths.len() == d.b && lengths.iter().all(|length| *length <= n))
+        };
+        let ends = |offsets: &[usize], n: usize| offsets.last() == Some(&n);
+        let fits = |option: CallOption| match option {
+            CallOption::Scale | CallOption::Causal | CallOption::Softcap | CallOption::Window => true,
+            CallOption::Mask => options.mask.as_ref().is_none_or(|mask| broadcasts(&mask.shape)),
+            CallOption::Bias => options.bias.as_ref().is_none_or(|bias| broadcasts(&bias.shape)),
+            CallOption::Sinks => by_head(&options.sinks),
+            CallOption::AlibiSlopes => by_head(&options.alibi_slopes),
+            CallOption::KeyLengths => by_item(&options.key_lengths, d.n_k),
+            CallOption::QueryLengths => by_item(&options.query_lengths, d.n_q),
+            CallOption::Packed => options
+                .packed
+                .as_ref()
+                .is_none_or(|packed| ends(&packed.query_offsets, d.n_q) && ends(&packed.key_offsets, d.n_k)),
+        };
+        match CallOption::ALL.into_iter().find(|option| !fits(*option)) {
+            None => Ok(()),
+            Some(option @ (CallOption::Mask | CallOption::Bias)) => {
+                Err(Stop::Law(format!("{option}: expected a shape that broadcasts to {full:?}")))
+            }
+            Some(option) => Err(Stop::Law(format!("{option}: expected one for extents {d:?}, got the case's"))),
         }
     }
 }

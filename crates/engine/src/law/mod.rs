@@ -13,5 +13,5 @@ mod session;
 mod value;
 
 pub use call::{CallRecord, CallResult};
-pub use evaluate::{Judge, evaluate, explains};
+pub use evaluate::{Judge, confirms, evaluate, explains};
 pub use session::{Outcome, judge_call};

@@ -2,9 +2,9 @@
 
 use qkvet_spec::{Call, Evidence, Response, Target, Tensor, Trouble, Verdict};
 
-use super::call::{CallRecord, check_value};
+use super::call::{CallRecord, check_value, malformed};
 use super::relation::{Decision, show_number};
-use crate::interpret::Expected;
+use crate::interpret::{Expected, References};
 use crate::lowering::Want;
 
 /// How a case came out.
@@ -18,6 +18,8 @@ pub struct Outcome {
     pub evidence: Option<Evidence>,
     /// The calls that the target answered.
     pub calls: Vec<CallRecord>,
+    /// Where the numbers come from that its results were compared with.
+    pub references: References,
 }
 
 /// Judges the output of one call, and its weights if the call returns them, against the numbers that `expect` gives for
@@ -27,7 +29,11 @@ pub struct Outcome {
 /// its inputs. A failing call is made again at once: results that differ make the verdict [`Verdict::Nondet`].
 pub fn judge_call(label: &str, call: &Call, expect: impl Fn(Want) -> Expected, target: &mut dyn Target) -> Outcome {
     let mut session = Session::new(target);
-    let want = if call.return_weights { Want::Weights } else { Want::Output };
+    let want = match (call.return_weights, call.return_lse) {
+        (true, _) => Want::Weights,
+        (false, true) => Want::Lse,
+        (false, false) => Want::Output,
+    };
     let answered = session.call(label.to_owned(), call.clone(), want, |_, want| expect(want));
     let decision = answered.map(|_| match session.values.verdict {
         Verdict::Fail => Decision::pass(),
@@ -44,11 +50,18 @@ pub(super) struct Session<'a> {
     pub(super) expected: Vec<Expected>,
     /// What the calls' own value checks decided so far.
     values: Decision,
+    references: References,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(target: &'a mut dyn Target) -> Self {
-        Self { target, records: Vec::new(), expected: Vec::new(), values: Decision::pass() }
+        Self {
+            target,
+            records: Vec::new(),
+            expected: Vec::new(),
+            values: Decision::pass(),
+            references: References::default(),
+        }
     }
 
     /// Puts a call to the target and checks every result that comes back; gives the number of the call.
@@ -71,6 +84,9 @@ impl<'a> Session<'a> {
         for result in record.results() {
             let expected = expect(&record.call, result.want);
             let decision = check_value(result, &expected);
+            if malformed(result, &expected).is_none() {
+                self.references.add(&expected.rows);
+            }
             self.values = std::mem::replace(&mut self.values, Decision::pass()).and(decision);
             asked.get_or_insert(expected);
         }
@@ -110,7 +126,8 @@ impl<'a> Session<'a> {
             decision.verdict = Verdict::Nondet;
             decision.evidence = Some(Evidence { relation, ..evidence });
         }
-        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls: self.records }
+        let Self { records: calls, references, .. } = self;
+        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls, references }
     }
 
     /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
@@ -170,7 +187,7 @@ fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qkvet_spec::{Contract, Dtype, Meaning, Output};
+    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Meaning, Output};
 
     use crate::interpret::interpret;
 
@@ -193,11 +210,9 @@ mod tests {
             query: tensor([1, 1, 1, 1], &[1.0]),
             key: tensor([1, 1, 2, 1], &[0.0, 0.0]),
             value: tensor([1, 1, 2, 1], &[1.0, 3.0]),
-            scale: None,
-            causal: false,
-            mask: None,
-            bias: None,
             return_weights: false,
+            return_lse: false,
+            options: CallOptions::default(),
         }
     }
 
@@ -206,22 +221,33 @@ mod tests {
             contract: "f32".to_owned(),
             title: String::new(),
             dtype: Dtype::Float32,
+            output: None,
+            lse: None,
             default: true,
+            frozen: false,
+            operands: None,
             dot: Dtype::Float32,
+            dot_bits: None,
+            truncates: false,
+            depth: Depth::default(),
             softmax: Dtype::Float32,
             input_roundings: 0,
             score_roundings: 0,
             weights: Dtype::Float32,
+            sum_of_rounded: true,
+            divides_last: false,
             exp_error: 4,
+            tanh_error: 4,
             tile: None,
             merges: false,
+            partial: None,
             about: String::new(),
         }
     }
 
     fn returns(x: f64) -> Response {
         let output = tensor([1, 1, 1, 1], &[x]);
-        Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }))
+        Response::Output(Box::new(Output { output, weights: None, lse: None, inputs_unchanged: true }))
     }
 
     fn overwrites(x: f64) -> Response {
@@ -258,7 +284,7 @@ mod tests {
     #[test]
     fn a_wrong_form_fails_before_the_value() {
         let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);
-        let response = Response::Output(Box::new(Output { output, weights: None, inputs_unchanged: true }));
+        let response = Response::Output(Box::new(Output { output, weights: None, lse: None, inputs_unchanged: true }));
         check(&[response], Verdict::Fail, "shape of the output", 1);
     }
 
@@ -267,7 +293,7 @@ mod tests {
         let call = Call { return_weights: true, ..call() };
         let check = |output: f64, weights: Option<[f64; 2]>, verdict, place| {
             let (output, weights) = (tensor([1, 1, 1, 1], &[output]), weights.map(|w| tensor([1, 1, 1, 2], &w)));
-            let response = Response::Output(Box::new(Output { output, weights, inputs_unchanged: true }));
+            let response = Response::Output(Box::new(Output { output, weights, lse: None, inputs_unchanged: true }));
             judged(&call, &[response], verdict, place, 1);
         };
         check(2.0, Some([0.5, 0.5]), Verdict::Pass, "");

@@ -1,14 +1,13 @@
 //! Values of the language, what they can be read as, and how two of them are brought to the same extents.
 
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Call, Tensor};
 
 use super::call::{malformed, target_balls};
 use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
 use super::relation::Decision;
 use crate::ball::Ball;
-use crate::interpret::visibility;
+use crate::lowering::{Maps, visibility};
 
 /// A value of the language.
 #[derive(Clone, Debug)]
@@ -62,29 +61,20 @@ impl Evaluator<'_> {
         Ok(Value::CaseOption(name, matrices))
     }
 
-    /// A call with the case's extents and options, for asking the meaning what is visible; its numbers do not matter.
-    pub(super) fn blank_call(&self) -> Call {
-        let d = self.case.dims;
-        let dtype = self.case.dtype;
-        let zeros =
-            |shape: [usize; 4]| Tensor { dtype, shape: shape.to_vec(), data: vec![0.0; shape.iter().product()] };
-        let options = &self.case.options;
-        Call {
-            query: zeros([d.b, d.h_q, d.n_q, d.d_k]),
-            key: zeros([d.b, d.h_k, d.n_k, d.d_k]),
-            value: zeros([d.b, d.h_k, d.n_k, d.d_v]),
-            scale: options.scale,
-            causal: options.causal,
-            mask: options.mask.clone(),
-            bias: options.bias.clone(),
-            return_weights: false,
-        }
+    /// Which keys each query of the case sees: `(b, h_q, n_q, n_k)`.
+    pub(super) fn visible(&self) -> Vec<bool> {
+        visibility(self.judge.meaning, self.case.dims, self.case.dtype, &self.case.options)
+    }
+
+    /// The index maps of the meaning for the case.
+    pub(super) fn maps(&self) -> Maps<'_> {
+        Maps::of(self.judge.meaning, self.case.dims, self.case.dtype, &self.case.options)
     }
 
     /// What a row of ones comes back as: 1 where the query sees a key, else what the meaning says of empty rows.
     pub(super) fn attended(&self) -> BallMatrices {
         let d = self.case.dims;
-        let seen = visibility(self.judge.meaning, &self.blank_call());
+        let seen = self.visible();
         let empty = match self.judge.meaning.empty_row {
             qkvet_spec::EmptyRow::Zero => 0.0,
             qkvet_spec::EmptyRow::Nan => f64::NAN,
@@ -124,10 +114,10 @@ impl Evaluator<'_> {
             }
             Value::Returned(at) => {
                 let (record, expected) = (&self.session.records[*at], &self.session.expected[*at]);
-                match (malformed(record.asked(), &expected.shape), record.asked().tensor()) {
+                match (malformed(record.asked(), expected), record.asked().tensor()) {
                     (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
                     (Some(evidence), _) => Err(Stop::Target(Box::new(Decision::fail(evidence)))),
-                    (None, None) => Err(Stop::Law("result: expected weights".to_owned())),
+                    (None, None) => Err(Stop::Law("result: expected one that was asked for".to_owned())),
                 }
             }
             _ => Err(Stop::Law("expression: expected a matrix".to_owned())),
@@ -191,11 +181,11 @@ impl Evaluator<'_> {
 
     /// One matrix for every query head, by the declared head map.
     pub(super) fn repeat_heads(&self, m: &BallMatrices) -> BallMatrices {
-        let call = self.blank_call();
+        let maps = self.maps();
         let mut data = Vec::new();
         for b in 0..m.batch.unwrap_or(1) {
             for h in 0..self.case.dims.h_q {
-                data.extend_from_slice(m.at(b, crate::interpret::key_head(self.judge.meaning, &call, h)));
+                data.extend_from_slice(m.at(b, maps.key_head(h)));
             }
         }
         BallMatrices { batch: m.batch, heads: Some(self.case.dims.h_q), rows: m.rows, cols: m.cols, data }

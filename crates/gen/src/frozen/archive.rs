@@ -140,8 +140,8 @@ fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
     add("query", Array::of(&call.query));
     add("key", Array::of(&call.key));
     add("value", Array::of(&call.value));
-    call.mask.iter().for_each(|mask| drop(add("mask", Array::of_mask(mask))));
-    call.bias.iter().for_each(|bias| drop(add("bias", Array::of(bias))));
+    call.options.mask.iter().for_each(|mask| drop(add("mask", Array::of_mask(mask))));
+    call.options.bias.iter().for_each(|bias| drop(add("bias", Array::of(bias))));
     // An answer below binary64's smallest numbers is 0 here, whatever its sign.
     let answer: Vec<f64> = frozen.answer.values.iter().map(|decimal| decimal.to_f64() + 0.0).collect();
     add("answer", Array::of_numbers(&frozen.answer.shape, &answer));

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use qkvet_engine::digits::{Answer, Decimal};
-use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Tensor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -126,7 +126,14 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
         }
         allowed.insert(contract, data);
     }
-    let call = Call { query, key, value, scale: facts.scale, causal: facts.causal, mask, bias, return_weights: false };
+    let call = Call {
+        query,
+        key,
+        value,
+        return_weights: false,
+        return_lse: false,
+        options: CallOptions { scale: facts.scale, causal: facts.causal, mask, bias, ..CallOptions::default() },
+    };
     let case = case_of(&call);
     call_of(&case)?;
     let id = case_id(&case);

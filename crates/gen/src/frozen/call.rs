@@ -1,9 +1,10 @@
 //! Between a call and the case of the law `value` that stands for it.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Binding, Call, Case, CaseOptions, Matrices, Tensor};
+use qkvet_spec::{Binding, Call, Case, Matrices, Tensor};
 
 use crate::GenError;
+use crate::choice::is_extended;
 use crate::validate::{check_dims, check_elements, check_option_values};
 
 /// The law of single calls.
@@ -12,7 +13,7 @@ pub(super) const VALUE: &str = "value";
 /// The one call of a case of the law `value`: `Q`, `K`, `V` and the options as they are.
 ///
 /// # Errors
-/// A case of another law, other variables than `Q`, `K` and `V`, shapes that do not fit the extents, elements that the format
+/// A case of another law, other options than scale, causal, mask and bias, other variables than `Q`, `K` and `V`, shapes that do not fit the extents, elements that the format
 /// does not have.
 pub fn call_of(case: &Case) -> Result<Call, GenError> {
     if case.law != VALUE {
@@ -40,9 +41,12 @@ pub fn call_of(case: &Case) -> Result<Call, GenError> {
     if let Some(name) = case.bindings.keys().find(|name| !["Q", "K", "V"].contains(&name.as_str())) {
         return Err(GenError::new("variable", "case", "Q, K and V", format!("`{name:.32}` too")));
     }
+    if let Some(option) = case.options.on().iter().find(|option| is_extended(*option)) {
+        let expected = "scale, causal, mask and bias, which frozen cases hold";
+        return Err(GenError::new("option", "case", expected, format!("`{option}`")));
+    }
     check_option_values(&case.options, &d, case.dtype)?;
-    let CaseOptions { scale, causal, mask, bias } = case.options.clone();
-    Ok(Call { query, key, value, scale, causal, mask, bias, return_weights: false })
+    Ok(Call { query, key, value, options: case.options.clone(), return_weights: false, return_lse: false })
 }
 
 /// The case of the law `value` that makes this call; its [`case_id`](crate::case_id) is the call's id.
@@ -58,7 +62,5 @@ pub fn case_of(call: &Call) -> Case {
     let named = [("Q", &call.query), ("K", &call.key), ("V", &call.value)];
     let bindings: IndexMap<String, Binding> =
         named.into_iter().map(|(name, tensor)| (name.to_owned(), matrices(tensor))).collect();
-    let options =
-        CaseOptions { scale: call.scale, causal: call.causal, mask: call.mask.clone(), bias: call.bias.clone() };
-    Case { law: VALUE.to_owned(), dtype: call.dtype(), dims: call.dims(), options, bindings }
+    Case { law: VALUE.to_owned(), dtype: call.dtype(), dims: call.dims(), options: call.options.clone(), bindings }
 }

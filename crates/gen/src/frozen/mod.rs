@@ -101,7 +101,7 @@ pub fn freeze_with(catalog: &Catalog, case: &Case, products: Products) -> Result
         GenError::new("answer", format!("case {id}"), format!("{digits} certified digits"), error.to_string())
     };
     let answer = answer_with(&standard, &call, digits, products).map_err(|error| uncertified(&error))?;
-    let contracts = catalog.contracts.values().filter(|contract| contract.dtype == case.dtype);
+    let contracts = catalog.contracts.values().filter(|contract| contract.frozen && contract.dtype == case.dtype);
     let bounds = contracts
         .map(|contract| (contract.contract.clone(), answer_bounds_with(&standard, &call, contract, &answer, products)))
         .collect::<IndexMap<_, _>>();

@@ -30,8 +30,9 @@ pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype], seed: u6
         .laws
         .get(VALUE)
         .ok_or_else(|| GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none"))?;
-    let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, rounds: 1, ..suite.clone() };
-    let large = Suite { limit: Some(frozen.larger), rounds: 1, alone: 0, ..suite.clone() };
+    let plain = Suite { rounds: 1, extended: None, ..suite.clone() };
+    let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, ..plain.clone() };
+    let large = Suite { limit: Some(frozen.larger), alone: 0, ..plain };
     let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, seed) };
     Ok(FrozenPlans { text: plans(&small, &[law], dtypes, seed), larger })
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use indexmap::IndexMap;
-use qkvet_spec::{Binding, Dims, Dtype, Matrices};
+use qkvet_spec::{Binding, CallOptions, Dims, Dtype, Matrices, Packed, Tensor, Window};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -29,12 +29,63 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) scale: Option<f64>,
-    pub(super) causal: bool,
+    scale: Option<f64>,
+    causal: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) mask: Option<MaskRows>,
+    mask: Option<MaskRows>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) bias: Option<FloatRows>,
+    bias: Option<FloatRows>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    softcap: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<Window>,
+    /// One number for each query head, as the slopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sinks: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alibi_slopes: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key_lengths: Option<Vec<usize>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    query_lengths: Option<Vec<usize>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packed: Option<Packed>,
+}
+
+impl Options {
+    pub(super) fn new(options: &CallOptions) -> Self {
+        let by_head = |tensor: &Option<Tensor>| tensor.as_ref().map(|tensor| tensor.data.clone());
+        Self {
+            scale: options.scale,
+            causal: options.causal,
+            mask: options.mask.as_ref().map(|mask| MaskRows::new(&mask.shape, &mask.data)),
+            bias: options.bias.as_ref().map(|bias| FloatRows::new(&bias.shape, &bias.data)),
+            softcap: options.softcap,
+            window: options.window,
+            sinks: by_head(&options.sinks),
+            alibi_slopes: by_head(&options.alibi_slopes),
+            key_lengths: options.key_lengths.clone(),
+            query_lengths: options.query_lengths.clone(),
+            packed: options.packed.clone(),
+        }
+    }
+
+    pub(super) fn options(self, dtype: Dtype) -> Result<CallOptions, GenError> {
+        let by_head = |data: Option<Vec<f64>>| data.map(|data| Tensor { dtype, shape: vec![data.len()], data });
+        Ok(CallOptions {
+            scale: self.scale,
+            causal: self.causal,
+            mask: self.mask.map(|mask| mask.tensor("mask")).transpose()?,
+            bias: self.bias.map(|bias| bias.tensor("bias", dtype)).transpose()?,
+            softcap: self.softcap,
+            window: self.window,
+            sinks: by_head(self.sinks),
+            alibi_slopes: by_head(self.alibi_slopes),
+            key_lengths: self.key_lengths,
+            query_lengths: self.query_lengths,
+            packed: self.packed,
+        })
+    }
 }
 
 /// The value of a variable.

@@ -2,11 +2,11 @@
 
 use indexmap::IndexMap;
 use qkvet_engine::format::round;
-use qkvet_spec::{Binding, BoolTensor, Case, CaseOptions, Dims, Dtype, Matrices, Tensor};
+use qkvet_spec::{Binding, BoolTensor, CallOptions, Case, Dims, Dtype, Matrices, Packed, Tensor, Window};
 
-use super::{OPTIONS, VERSION, extents_of, is_name};
+use super::{Version, extents_of};
 use crate::GenError;
-use crate::validate::{check_broadcast, check_dims, check_elements, is_law};
+use crate::validate::{check_dims, check_elements, check_option_values, is_law};
 
 /// Longer tokens are refused: none is written, and a case of this size belongs in a file.
 const LONGEST_READ: usize = 1 << 16;
@@ -24,7 +24,7 @@ struct Part<'a> {
 /// Reads a token that [`token`](super::token) wrote. Whether it fits its law is for [`check_case`](crate::check_case) to say.
 ///
 /// # Errors
-/// Anything but a token of version 1: unknown, repeated and misplaced parts, extents that do not fit the elements, numbers
+/// Anything but a token of version 1 or 2: unknown, repeated and misplaced parts, extents that do not fit the elements, numbers
 /// that the format does not have.
 pub fn from_token(text: &str) -> Result<Case, GenError> {
     if text.len() > LONGEST_READ {
@@ -32,28 +32,23 @@ pub fn from_token(text: &str) -> Result<Case, GenError> {
     }
     let start = Part { text, at: 1 };
     let (version, rest) = start.split(':').ok_or_else(|| start.wrong("token", "`qk1:` and a law"))?;
-    if version.text != format!("qk{VERSION}") {
-        return Err(version.wrong("version", &format!("`qk{VERSION}`")));
-    }
+    let known = Version::ALL.into_iter().find(|known| known.prefix() == version.text);
+    let version = known.ok_or_else(|| version.wrong("version", "`qk1` or `qk2`"))?;
     let mut parts = rest.parts(';');
     let law = parts.next().filter(|law| is_law(law.text));
     let law = law.ok_or_else(|| rest.wrong("law", "lower-case words joined by hyphens"))?;
     let dtype = parts.next().ok_or_else(|| rest.after().wrong("format", "`;` and a number format"))?;
     let known = Dtype::ALL.map(Dtype::name).join(", ");
     let dtype = Dtype::from_name(dtype.text).ok_or_else(|| dtype.wrong("format", &format!("one of {known}")))?;
-    let mut reader = Reader { dtype, dims: None, options: CaseOptions::default(), bindings: IndexMap::new(), seen: 0 };
+    let (options, bindings) = (CallOptions::default(), IndexMap::new());
+    let mut reader = Reader { version, dtype, dims: None, options, bindings, seen: 0 };
     parts.try_for_each(|part| reader.part(part))?;
     let Reader { dims, options, bindings, .. } = reader;
     let dims = dims.or_else(|| extents_of(&bindings)).ok_or_else(|| {
         GenError::new("extents", "the token", "`dims=b,h_q,h_k,n_q,n_k,d_k,d_v` where Q, K, V do not show them", "none")
     })?;
     check_dims(&dims, "the token")?;
-    if let Some(BoolTensor { shape, data }) = &options.mask {
-        check_broadcast(shape, data.len(), &dims, "mask")?;
-    }
-    if let Some(Tensor { shape, data, .. }) = &options.bias {
-        check_broadcast(shape, data.len(), &dims, "bias")?;
-    }
+    check_option_values(&options, &dims, dtype)?;
     Ok(Case { law: law.text.to_owned(), dtype, dims, options, bindings })
 }
 
@@ -99,6 +94,10 @@ impl<'a> Part<'a> {
         size.ok_or_else(|| self.wrong("number", &format!("a whole number of at most {MOST_DIGITS} digits")))
     }
 
+    fn sizes(self) -> Result<Vec<usize>, GenError> {
+        self.list(',').map(Self::size).collect()
+    }
+
     /// The number of the format that the decimal rounds to.
     fn number(self, dtype: Dtype) -> Result<f64, GenError> {
         let decimal = self.text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'e'));
@@ -111,23 +110,25 @@ impl<'a> Part<'a> {
 
 /// The case as far as it has been read.
 struct Reader {
+    version: Version,
     dtype: Dtype,
     dims: Option<Dims>,
-    options: CaseOptions,
+    options: CallOptions,
     bindings: IndexMap<String, Binding>,
-    /// How many of [`OPTIONS`] can no longer come, in their order.
+    /// How many of the version's options can no longer come, in their order.
     seen: usize,
 }
 
 impl Reader {
     fn part(&mut self, part: Part<'_>) -> Result<(), GenError> {
         let (name, value) = part.split('=').unwrap_or((part, part.after()));
-        let Some(option) = OPTIONS.iter().position(|option| *option == name.text) else {
-            self.seen = OPTIONS.len();
+        let options = self.version.options();
+        let Some(option) = options.iter().position(|option| *option == name.text) else {
+            self.seen = options.len();
             return self.variable(name, value);
         };
         if option < self.seen {
-            let order = OPTIONS.join(", ");
+            let order = options.join(", ");
             return Err(name.wrong("option", &format!("each once, in the order {order}, before the variables")));
         }
         self.seen = option + 1;
@@ -137,6 +138,17 @@ impl Reader {
             "causal" => return Err(part.wrong("option", "`causal` alone")),
             "scale" => self.options.scale = Some(value.number(self.dtype)?),
             "mask" => self.options.mask = Some(mask(value)?),
+            "softcap" => self.options.softcap = Some(value.number(self.dtype)?),
+            "window" => self.options.window = Some(window(value)?),
+            "sinks" => self.options.sinks = Some(self.by_head(value)?),
+            "alibi_slopes" => self.options.alibi_slopes = Some(self.by_head(value)?),
+            "key_lengths" => self.options.key_lengths = Some(value.sizes()?),
+            "query_lengths" => self.options.query_lengths = Some(value.sizes()?),
+            "packed" => {
+                let (queries, keys) =
+                    value.split(':').ok_or_else(|| value.wrong("value", "offsets, `:` and offsets"))?;
+                self.options.packed = Some(Packed { query_offsets: queries.sizes()?, key_offsets: keys.sizes()? });
+            }
             _ => {
                 let (axes, data) = shaped(value)?;
                 let shape = axes.parts('x').map(Part::size).collect::<Result<Vec<_>, _>>()?;
@@ -148,7 +160,7 @@ impl Reader {
     }
 
     fn variable(&mut self, name: Part<'_>, value: Part<'_>) -> Result<(), GenError> {
-        if !is_name(name.text) {
+        if !self.version.is_name(name.text) {
             return Err(name.wrong("variable", "a short word, `=` and a value"));
         }
         if self.bindings.contains_key(name.text) {
@@ -158,9 +170,7 @@ impl Reader {
             None => Binding::Index(value.size()?),
             Some((Part { text: "dim", .. }, n)) => Binding::Dim(n.size()?),
             Some((Part { text: "real", .. }, x)) => Binding::Real(x.number(self.dtype)?),
-            Some((Part { text: "set", .. }, all)) => {
-                Binding::Indices(all.list(',').map(Part::size).collect::<Result<_, _>>()?)
-            }
+            Some((Part { text: "set", .. }, all)) => Binding::Indices(all.sizes()?),
             Some((axes, data)) => self.matrices(axes, data)?,
         };
         self.bindings.insert(name.text.to_owned(), binding);
@@ -183,6 +193,11 @@ impl Reader {
         Ok(Binding::Matrices(Matrices { batch, heads, rows, cols, data }))
     }
 
+    fn by_head(&self, data: Part<'_>) -> Result<Tensor, GenError> {
+        let data = data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Tensor { dtype: self.dtype, shape: vec![data.len()], data })
+    }
+
     fn elements(&self, data: Part<'_>, shape: &[usize]) -> Result<Vec<f64>, GenError> {
         let numbers = data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
         check_count(data, numbers.len(), shape)?;
@@ -196,6 +211,12 @@ fn dims(value: Part<'_>) -> Result<Dims, GenError> {
         [b, h_q, h_k, n_q, n_k, d_k, d_v] => Ok(Dims { b, h_q, h_k, n_q, n_k, d_k, d_v }),
         _ => Err(value.wrong("extents", "seven: b,h_q,h_k,n_q,n_k,d_k,d_v")),
     }
+}
+
+fn window(value: Part<'_>) -> Result<Window, GenError> {
+    let side = |side: Part<'_>| if side.text == "_" { Ok(None) } else { side.size().map(Some) };
+    let (left, right) = value.split(',').ok_or_else(|| value.wrong("window", "two numbers of keys, `_` for all"))?;
+    Ok(Window { left: side(left)?, right: side(right)? })
 }
 
 fn shaped(value: Part<'_>) -> Result<(Part<'_>, Part<'_>), GenError> {

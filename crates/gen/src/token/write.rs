@@ -1,9 +1,10 @@
 //! From a case to its token.
 
 use qkvet_engine::format::{is_representable, round};
-use qkvet_spec::{Binding, Case, Dtype, Matrices};
+use qkvet_spec::{Binding, CallOptions, Case, Dtype, Matrices, Packed, Window};
 
-use super::{LONGEST, VERSION, extents_of, is_name};
+use super::{LONGEST, Version, extents_of};
+use crate::choice::is_extended;
 use crate::extent::as_array;
 use crate::validate::is_law;
 
@@ -14,6 +15,10 @@ use crate::validate::is_law;
 /// in order: an index `j=3`, an extent `n=dim:3`, a real number `t=real:0.5`, indices `S=set:0,2`, matrices `P=2x2:0,1,1,0`
 /// with batch and heads in front where they have them (`1x2x3x4`; `2x_x3x4` for a batch without heads, `_x2x3x4` for heads
 /// without a batch). A number is the shortest decimal that the format rounds to it.
+///
+/// A case with softcap, window, sinks, ALiBi, lengths or packed sequences begins with `qk2:` and has, behind the bias, `softcap=30`,
+/// `window=2,0` (`_` for a side without end), `sinks=0,-2048`, `alibi_slopes=0.5,0.25`, `key_lengths=3,0`, `query_lengths=3,0`,
+/// `packed=0,2,5:0,3,7` (offsets of the queries, of the keys).
 ///
 /// The characters are letters, digits and `_:;=,.-`: single quotes or none do for every shell in which `;` is quoted.
 ///
@@ -26,10 +31,11 @@ use crate::validate::is_law;
 /// ```
 pub fn token(case: &Case) -> Option<String> {
     let dtype = case.dtype;
-    if !is_law(&case.law) || !case.bindings.keys().all(|name| is_name(name)) {
+    let version = if case.options.on().iter().any(is_extended) { Version::Two } else { Version::One };
+    if !is_law(&case.law) || !case.bindings.keys().all(|name| version.is_name(name)) {
         return None;
     }
-    let mut items = vec![format!("qk{VERSION}:{}", case.law), dtype.to_string()];
+    let mut items = vec![format!("{}:{}", version.prefix(), case.law), dtype.to_string()];
     if extents_of(&case.bindings) != Some(case.dims) {
         items.push(format!("dims={}", joined(&as_array(&case.dims), ",")));
     }
@@ -49,11 +55,39 @@ pub fn token(case: &Case) -> Option<String> {
         }
         items.push(format!("bias={}:{}", joined(&bias.shape, "x"), numbers(&bias.data, dtype)?));
     }
+    extended(&case.options, dtype, &mut items)?;
     for (name, binding) in &case.bindings {
         items.push(format!("{name}={}", value(binding, dtype)?));
     }
     let text = items.join(";");
     (text.len() <= LONGEST).then_some(text)
+}
+
+/// Parts of version 2.
+fn extended(options: &CallOptions, dtype: Dtype, items: &mut Vec<String>) -> Option<()> {
+    if let Some(softcap) = options.softcap {
+        items.push(format!("softcap={}", number(softcap, dtype)?));
+    }
+    if let Some(Window { left, right }) = options.window {
+        let side = |side: Option<usize>| side.map_or_else(|| "_".to_owned(), |n| n.to_string());
+        items.push(format!("window={},{}", side(left), side(right)));
+    }
+    for (name, tensor) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)] {
+        let Some(tensor) = tensor else { continue };
+        if tensor.dtype != dtype || tensor.shape != [tensor.data.len()] {
+            return None;
+        }
+        items.push(format!("{name}={}", numbers(&tensor.data, dtype)?));
+    }
+    for (name, lengths) in [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)] {
+        if let Some(lengths) = lengths {
+            items.push(format!("{name}={}", joined(short(lengths)?, ",")));
+        }
+    }
+    if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
+        items.push(format!("packed={}:{}", joined(short(query_offsets)?, ","), joined(short(key_offsets)?, ",")));
+    }
+    Some(())
 }
 
 fn value(binding: &Binding, dtype: Dtype) -> Option<String> {

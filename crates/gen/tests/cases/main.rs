@@ -4,6 +4,7 @@
 
 mod domain;
 mod exact;
+mod extended;
 mod frozen_files;
 mod frozen_text;
 mod margin;
@@ -15,7 +16,7 @@ mod tokens;
 mod values;
 
 use qkvet_gen::{CasePlan, GenError, ScaleChoice, build, plans};
-use qkvet_spec::{Binding, Case, Catalog, CheckedLaw, Dims, Dtype, Matrices, Values};
+use qkvet_spec::{Binding, CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Matrices, Values};
 
 fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
@@ -48,10 +49,21 @@ fn plain(law: &CheckedLaw, dims: Dims, values: Values) -> CasePlan {
         causal: false,
         mask: None,
         bias: None,
+        softcap: None,
+        window: None,
+        sinks: None,
+        alibi: None,
+        sequences: None,
         values,
         tiny: false,
         seed: 7,
     }
+}
+
+/// Whether a plan has what plain ones cannot: an extended option, a further value family.
+fn is_extended(plan: &CasePlan) -> bool {
+    let plain = [CallOption::Scale, CallOption::Causal, CallOption::Mask, CallOption::Bias];
+    plan.values == Values::Routed || CallOption::ALL.iter().any(|option| plan.has(*option) && !plain.contains(option))
 }
 
 const DIMS: Dims = Dims { b: 2, h_q: 6, h_k: 2, n_q: 5, n_k: 7, d_k: 12, d_v: 3 };
@@ -90,11 +102,32 @@ fn scale(case: &Case) -> f64 {
     case.options.scale.unwrap_or_else(|| 1.0 / (case.dims.d_k as f64).sqrt())
 }
 
-/// The mask's entry for a query and a key; true without a mask.
+/// Whether a query sees a key, from the words of the options: sequence by sequence, the last query at the last key.
 fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
-    let lower_right = j + case.dims.n_q <= i + case.dims.n_k;
-    let masked = case.options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, item, head, i, j)]);
-    masked && (lower_right || !case.options.causal)
+    let options = &case.options;
+    let masked = options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, item, head, i, j)]);
+    let spans = match &options.packed {
+        Some(packed) => packed.query_offsets.windows(2).zip(packed.key_offsets.windows(2)).collect(),
+        None => Vec::new(),
+    };
+    let own = spans.iter().find(|(queries, _)| queries[0] <= i && i < queries[1]);
+    let (queries, keys) = match own {
+        Some((queries, keys)) => (queries[0]..queries[1], keys[0]..keys[1]),
+        None => (
+            0..options.query_lengths.as_ref().map_or(case.dims.n_q, |lengths| lengths[item]),
+            0..options.key_lengths.as_ref().map_or(case.dims.n_k, |lengths| lengths[item]),
+        ),
+    };
+    if !queries.contains(&i) || !keys.contains(&j) {
+        return false;
+    }
+    // How far the key lies behind the query's position, counted from the ends of the sequence.
+    let (queries_left, keys_left) = (queries.end - i, keys.end - j);
+    let ahead = queries_left as i64 - keys_left as i64;
+    let window = options.window.unwrap_or_default();
+    let near =
+        window.left.is_none_or(|left| -ahead <= left as i64) && window.right.is_none_or(|right| ahead <= right as i64);
+    masked && near && (ahead <= 0 || !options.causal)
 }
 
 /// Position of an entry in a tensor that broadcasts to `(b, h_q, n_q, n_k)`.

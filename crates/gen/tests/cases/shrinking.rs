@@ -1,7 +1,9 @@
 //! Shrinking reaches known minima, keeps the failure and ends in time.
 
-use qkvet_gen::{CasePlan, SHRINK_BUDGET, ScaleChoice, plan_strategy, shrink};
-use qkvet_spec::{BroadcastForm, Case, CheckedLaw, Dims, Dtype, MaskPattern, Values};
+use qkvet_gen::{
+    AlibiChoice, CasePlan, SHRINK_BUDGET, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, plan_strategy, shrink,
+};
+use qkvet_spec::{BroadcastForm, CallOption, Case, CheckedLaw, Dims, Dtype, MaskPattern, Values, Window};
 
 use crate::{catalog, matrices, plain};
 
@@ -12,6 +14,11 @@ fn start(law: &CheckedLaw) -> CasePlan {
         causal: true,
         mask: Some((MaskPattern::Padding, BroadcastForm::Full)),
         bias: Some(BroadcastForm::PerHead),
+        softcap: Some(SoftcapChoice::Four),
+        window: Some(Window { left: Some(1), right: None }),
+        sinks: Some(SinkChoice::Far),
+        alibi: Some(AlibiChoice::Signed),
+        sequences: Some(SequenceChoice::BothLengths),
         ..plain(law, Dims { b: 4, h_q: 6, h_k: 2, n_q: 5, n_k: 300, d_k: 40, d_v: 24 }, Values::Heavy)
     }
 }
@@ -46,7 +53,8 @@ fn what_always_fails_ends_at_one_number() {
     assert!(
         plan.mask.is_none() && plan.bias.is_none() && !plan.causal && plan.scale == ScaleChoice::Default && plan.tiny
     );
-    assert!(evaluations <= 8, "{evaluations}");
+    assert!(CallOption::ALL.iter().all(|option| !plan.has(*option)));
+    assert!(evaluations <= 14, "{evaluations}");
 }
 
 #[test]
@@ -76,6 +84,27 @@ fn options_stay_only_where_they_are_needed() {
 }
 
 #[test]
+fn extended_options_that_are_needed_end_at_their_simplest() {
+    let check = |needed: &dyn Fn(&CasePlan) -> bool, simplest: &dyn Fn(&CasePlan) -> bool, options: &[CallOption]| {
+        let (plan, _) = minimum(|plan, _| needed(plan));
+        let on: Vec<CallOption> = CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect();
+        assert_eq!(on, options);
+        assert!(simplest(&plan), "{plan:?}");
+    };
+    check(&|plan| plan.softcap.is_some(), &|plan| plan.softcap == Some(SoftcapChoice::Thirty), &[CallOption::Softcap]);
+    let simplest = Window { left: Some(2), right: Some(0) };
+    check(&|plan| plan.window.is_some(), &|plan| plan.window == Some(simplest), &[CallOption::Window]);
+    check(&|plan| plan.sinks.is_some(), &|plan| plan.sinks == Some(SinkChoice::Near), &[CallOption::Sinks]);
+    let geometric = Some(AlibiChoice::Geometric);
+    check(&|plan| plan.alibi.is_some(), &|plan| plan.alibi == geometric, &[CallOption::AlibiSlopes]);
+    check(&|plan| plan.has(CallOption::KeyLengths), &|_| true, &[CallOption::KeyLengths]);
+    check(&|plan| plan.has(CallOption::QueryLengths), &|_| true, &[CallOption::QueryLengths]);
+    // What is needed as it is stays.
+    let far = |plan: &CasePlan| plan.sinks == Some(SinkChoice::Far) && plan.softcap == Some(SoftcapChoice::Four);
+    check(&far, &far, &[CallOption::Softcap, CallOption::Sinks]);
+}
+
+#[test]
 fn failures_that_depend_on_the_data_shrink_too() {
     let (plan, _) = minimum(|_, case| matrices(case, "V").data.iter().any(|x| *x > 0.0));
     assert!(plan.tiny && plan.dims.n_k * plan.dims.d_v <= 4, "{plan:?}");
@@ -102,7 +131,7 @@ fn the_budget_is_kept_and_the_law_respected() {
     // Grouped heads say nothing below two groups of two.
     let law = &catalog.laws["grouped-heads"];
     let mut start = start(law);
-    (start.causal, start.bias) = (false, None);
+    (start.causal, start.bias, start.sequences) = (false, None, Some(SequenceChoice::Packed));
     let smallest = shrink(law, &start, SHRINK_BUDGET, &mut |_, _| true);
     assert_eq!(smallest.dims, Dims { h_q: 4, h_k: 2, ..ONE });
 }

@@ -1,7 +1,7 @@
 //! Stored cases: every bit comes back; what is not a stored case is refused with its place.
 
-use qkvet_gen::{case_id, check_case, from_json, to_json};
-use qkvet_spec::{Binding, BroadcastForm, Case, Dims, MaskPattern, Values};
+use qkvet_gen::{AlibiChoice, SequenceChoice, SinkChoice, SoftcapChoice, case_id, check_case, from_json, to_json};
+use qkvet_spec::{Binding, BroadcastForm, Case, Dims, MaskPattern, Packed, Values, Window};
 
 use crate::{built, catalog, plain};
 
@@ -50,6 +50,13 @@ fn the_id_depends_on_everything() {
     other(&|case| case.options.mask = None);
     other(&|case| case.options.mask.as_mut().unwrap().data[0] ^= true);
     other(&|case| case.options.bias.as_mut().unwrap().data[0] += 1.0);
+    other(&|case| case.options.softcap = Some(1.0));
+    other(&|case| case.options.window = Some(Window::default()));
+    other(&|case| case.options.sinks = case.options.bias.clone());
+    other(&|case| case.options.alibi_slopes = case.options.bias.clone());
+    other(&|case| case.options.key_lengths = Some(vec![1]));
+    other(&|case| case.options.query_lengths = Some(vec![1]));
+    other(&|case| case.options.packed = Some(Packed::default()));
     other(&|case| {
         case.bindings.swap_remove("V");
     });
@@ -138,4 +145,76 @@ fn a_case_of_another_law_is_refused() {
     let mut other = case;
     other.law = "value".to_owned();
     assert_eq!(message(&other), "law at case: expected `key-value-permutation-invariance`, got `value`");
+}
+
+/// Documents of a case with every extended option: lengths in the first, packed sequences in the second.
+fn extended() -> [String; 2] {
+    [SequenceChoice::BothLengths, SequenceChoice::Packed].map(|sequences| {
+        let catalog = catalog();
+        let law = &catalog.laws["value"];
+        let mut plan = plain(law, Dims { b: 2, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 1, d_v: 1 }, Values::Grid);
+        plan.softcap = Some(SoftcapChoice::Half);
+        plan.window = Some(Window { left: None, right: Some(1) });
+        plan.sinks = Some(SinkChoice::Far);
+        plan.alibi = Some(AlibiChoice::Geometric);
+        plan.sequences = Some(sequences);
+        to_json(&built(law, &plan))
+    })
+}
+
+#[test]
+fn extended_options_are_readable() {
+    let [lengths, packed] = extended();
+    insta::assert_snapshot!("extended", format!("{lengths}{packed}"));
+    for text in [lengths, packed] {
+        assert_eq!(to_json(&from_json(&text).unwrap()), text);
+    }
+}
+
+#[test]
+fn extended_options_that_no_call_can_have_are_refused() {
+    let check = |document: usize, from: &str, to: &str, expected: &str| {
+        let good = &extended()[document];
+        assert!(good.contains(from), "{good}\nlacks {from}");
+        let error = from_json(&good.replacen(from, to, 1)).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}\nlacks {expected}");
+    };
+    check(0, "\"softcap\": 0.5", "\"softcap\": -0.5", "number at softcap: expected more than 0, got -0.5");
+    check(0, "\"softcap\": 0.5", "\"softcap\": 0.1", "element at softcap: expected finite numbers of float32");
+    check(0, "\"right\": 1", "\"side\": 1", "unknown field `side`");
+    check(0, "\"right\": 1", "\"right\": -1", "expected usize");
+    check(0, "\"right\": 1", "\"right\": 9000000000000000000", "window at window: expected 0 to 536870912 keys");
+    check(0, "[0.5,0.25]", "[0.5]", "shape at alibi_slopes: expected [2], one number a query head, got [1]");
+    check(0, "[0.5,0.25]", "[0.5,[0.25]]", "document at line");
+    check(0, "[0.5,0.25]", "[0.5,1e999]", "number out of range");
+    check(0, "[0.5,0.25]", "[0.5,0.125]", "id at `id`");
+    check(
+        0,
+        "\"key_lengths\": [",
+        "\"key_lengths\": [4,",
+        "lengths at key_lengths: expected 2, one a batch item, got 3",
+    );
+    check(
+        0,
+        "\"query_lengths\":",
+        "\"packed\": {\"query_offsets\": [], \"key_offsets\": []}, \"query_lengths\":",
+        "option at packed",
+    );
+    check(
+        1,
+        "\"key_offsets\": [0",
+        "\"key_offsets\": [1",
+        "offsets at packed.key_offsets: expected ascending ones from 0 to 3",
+    );
+    check(1, "\"key_offsets\": [", "\"key_offsets\": [0,", "offsets at packed.key_offsets: expected");
+    check(1, "\"query_offsets\": [0", "\"query_offsets\": [0,18446744073709551615", "ascending ones from 0 to 2");
+}
+
+/// Frozen documents have no place for them.
+#[test]
+fn extended_options_cannot_be_frozen() {
+    let catalog = catalog();
+    let case = from_json(&extended()[1]).unwrap();
+    let error = qkvet_gen::frozen::freeze(&catalog, &case).expect_err("an extended case").to_string();
+    assert_eq!(error, "option at case: expected scale, causal, mask and bias, which frozen cases hold, got `softcap`");
 }

@@ -4,32 +4,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::format::is_representable;
 use qkvet_gen::{CasePlan, ScaleChoice, case_id, check_suite, plans};
-use qkvet_spec::{Binding, Dims, Dtype, Suite};
+use qkvet_spec::{Binding, CallOption, CheckedLaw, Dims, Dtype, Suite};
 use sha2::{Digest, Sha256};
 
-use crate::{built, catalog, suite_plans};
+use crate::{built, catalog, is_extended, suite_plans};
 
 fn ids(suite: &str, seed: u64) -> Vec<(String, String)> {
     let catalog = catalog();
     let plans = suite_plans(&catalog, suite, seed);
+    plans_ids(&plans)
+}
+
+fn plans_ids(plans: &[(&CheckedLaw, CasePlan)]) -> Vec<(String, String)> {
     plans.iter().map(|(law, plan)| (format!("{} {}", plan.law, plan.dtype), case_id(&built(law, plan)))).collect()
 }
 
-/// Ids of smoke and a hash of all ids of core. A change here means that stored ids mean other cases: say why in the commit.
+/// Ids of smoke and a hash of all ids of core, the extended cases apart. A change here means that stored ids mean other cases:
+/// say why in the commit.
 #[test]
 fn ids_are_the_same_on_every_machine() {
-    let smoke: Vec<String> = ids("smoke", 0).into_iter().map(|(group, id)| format!("{id} {group}")).collect();
-    insta::assert_snapshot!("smoke", smoke.join("\n"));
+    let catalog = catalog();
+    for (suffix, extended) in [("", false), ("-extended", true)] {
+        let of = |suite: &str| {
+            let plans = suite_plans(&catalog, suite, 0);
+            let chosen: Vec<_> = plans
+                .into_iter()
+                .filter(|(law, plan)| (is_extended(plan) || law.law.law == "log-sum-exp") == extended)
+                .collect();
+            plans_ids(&chosen)
+        };
+        let smoke: Vec<String> = of("smoke").into_iter().map(|(group, id)| format!("{id} {group}")).collect();
+        insta::assert_snapshot!(format!("smoke{suffix}"), smoke.join("\n"));
+        let core = summary(of("core"));
+        insta::assert_snapshot!(format!("core{suffix}"), core);
+    }
+}
+
+/// Hash and numbers.
+fn summary(ids: Vec<(String, String)>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut hash = Sha256::new();
-    for (group, id) in ids("core", 0) {
+    for (group, id) in ids {
         hash.update(format!("{group} {id}\n"));
         *counts.entry(group.split(' ').next().unwrap().to_owned()).or_default() += 1;
     }
     let hash: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     let total: usize = counts.values().sum();
     let counts: Vec<String> = counts.into_iter().map(|(law, n)| format!("{n:4} {law}")).collect();
-    insta::assert_snapshot!("core", format!("{hash}\n{total:4} in all\n{}", counts.join("\n")));
+    format!("{hash}\n{total:4} in all\n{}", counts.join("\n"))
 }
 
 #[test]
@@ -58,7 +80,7 @@ fn leaving_out_laws_and_formats_shifts_nothing() {
 #[test]
 fn suites_are_as_large_as_they_promise() {
     let catalog = catalog();
-    for (suite, low, high) in [("core", 1_500, 4_000), ("smoke", 150, 260)] {
+    for (suite, low, high) in [("core", 1_500, 7_200), ("smoke", 150, 600)] {
         check_suite(&catalog.suites[suite]).unwrap();
         let plans = suite_plans(&catalog, suite, 0);
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
@@ -75,7 +97,8 @@ fn core_keeps_every_choice_of_the_value_law() {
     let catalog = catalog();
     let suite = &catalog.suites["core"];
     for dtype in Dtype::CHECKED {
-        let plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
+        let mut plans: Vec<_> = plans(suite, &[&catalog.laws["value"]], &[dtype], 0);
+        plans.retain(|plan| !is_extended(plan));
         assert!(plans.len() <= suite.limit.unwrap() + 6 * suite.alone);
         assert!(suite.shapes.iter().all(|dims| plans.iter().any(|plan| plan.dims == *dims)));
         assert!(suite.values.iter().all(|values| plans.iter().any(|plan| plan.values == *values)));
@@ -95,7 +118,7 @@ fn core_keeps_every_choice_of_the_value_law() {
 #[test]
 fn without_a_limit_every_pair_of_choices_occurs() {
     let catalog = catalog();
-    let suite = Suite { limit: None, alone: 0, ..catalog.suites["core"].clone() };
+    let suite = Suite { limit: None, alone: 0, extended: None, ..catalog.suites["core"].clone() };
     let plans = plans(&suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
     let shapes = suite.shapes.len();
     assert!((shapes * suite.values.len()..=shapes * 9).contains(&plans.len()), "{}", plans.len());
@@ -125,7 +148,9 @@ fn every_element_is_a_number_of_the_format() {
     for (law, plan) in suite_plans(&catalog, "core", 3) {
         let case = built(law, &plan);
         let exact = |x: &f64| x.is_finite() && is_representable(*x, plan.dtype);
-        let options = case.options.bias.iter().flat_map(|bias| &bias.data).chain(&case.options.scale);
+        let tensors = [&case.options.bias, &case.options.sinks, &case.options.alibi_slopes];
+        let tensors = tensors.into_iter().flatten().flat_map(|tensor| &tensor.data);
+        let options = tensors.chain(&case.options.scale).chain(&case.options.softcap);
         assert!(options.into_iter().all(exact), "{plan:?}");
         for (name, binding) in &case.bindings {
             match binding {
@@ -162,11 +187,11 @@ fn every_option_also_occurs_alone() {
     let catalog = catalog();
     let suite = &catalog.suites["core"];
     let plans = plans(suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
-    let options =
-        |plan: &CasePlan| [plan.scale != ScaleChoice::Default, plan.causal, plan.mask.is_some(), plan.bias.is_some()];
-    for option in 0..4 {
-        let alone =
-            plans.iter().map(options).filter(|on| on[option] && on.iter().filter(|on| **on).count() == 1).count();
-        assert!(alone >= suite.alone, "option {option}: {alone}");
+    let on = |plan: &CasePlan| CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect::<Vec<_>>();
+    for option in CallOption::ALL {
+        let alone = plans.iter().filter(|plan| on(plan) == [option]).count();
+        // Lengths and packed sequences share their turns.
+        let least = if plans.iter().any(|plan| plan.sequences.is_some() && plan.has(option)) { 1 } else { suite.alone };
+        assert!(alone >= least, "option {option}: {alone}");
     }
 }

@@ -5,11 +5,13 @@ use proptest::prelude::*;
 use qkvet_gen::{
     CasePlan, ScaleChoice, case_id, check_case, from_token, is_token, plan_strategy, shrink, to_json, token,
 };
-use qkvet_spec::{Binding, Case, CaseOptions, Dims, Dtype, Matrices};
+use qkvet_spec::{Binding, CallOption, CallOptions, Case, Dims, Dtype, Matrices, Packed, Window};
 
 use crate::{built, catalog, suite_plans};
 
 const GOOD: &str = "qk1:value;float32;causal;scale=0.5;mask=1x1x1x2:01;bias=1x2:0,-1;Q=1x1x1x1:0;K=1x1x2x1:0,1;V=1x1x2x1:0,1;a=3;n=dim:4;t=real:0.1;S=set:0,2;P=2x2:0,1,1,0;H=_x2x1x1:3,4;B=2x_x1x1:5,-0";
+
+const EXTENDED: &str = "qk2:value;float32;dims=2,1,1,2,3,1,1;softcap=0.5;window=2,_;sinks=-2048;alibi_slopes=0.1;key_lengths=3,0;query_lengths=1,2;j=1";
 
 /// The token of a case, read back to the same bits. `None` where the case is too large for one.
 fn round_trip(case: &Case) -> Option<String> {
@@ -37,11 +39,73 @@ fn a_token_holds_every_kind_of_value() {
     assert_eq!(case.options.mask.unwrap().data, [false, true]);
 }
 
+#[test]
+fn a_token_of_version_2_holds_every_option() {
+    let case = from_token(EXTENDED).unwrap();
+    assert_eq!(round_trip(&case).as_deref(), Some(EXTENDED));
+    let options = case.options;
+    assert_eq!((options.softcap, options.window), (Some(0.5), Some(Window { left: Some(2), right: None })));
+    assert_eq!(options.alibi_slopes.unwrap().data, [f64::from(0.1f32)]);
+    assert_eq!((options.key_lengths.unwrap(), options.query_lengths.unwrap()), (vec![3, 0], vec![1, 2]));
+    let text = "qk2:value;float32;dims=2,1,1,2,3,1,1;packed=0,0,2:0,3,3;j=1";
+    let case = from_token(text).unwrap();
+    assert_eq!(round_trip(&case).as_deref(), Some(text));
+    assert_eq!(case.options.packed, Some(Packed { query_offsets: vec![0, 0, 2], key_offsets: vec![0, 3, 3] }));
+    // What version 1 says stays: there these are names of variables.
+    let case = from_token("qk1:value;float32;dims=2,1,1,2,3,1,1;softcap=3;window=1").unwrap();
+    assert_eq!(case.bindings["window"], Binding::Index(1));
+    assert!(case.options == CallOptions::default() && round_trip(&case).unwrap().starts_with("qk1:"));
+    // Version 2 without need of it is read, and written as version 1.
+    let plain = from_token("qk2:value;float32;dims=2,1,1,2,3,1,1;j=1").unwrap();
+    assert_eq!(round_trip(&plain).as_deref(), Some("qk1:value;float32;dims=2,1,1,2,3,1,1;j=1"));
+    let named = Case { options: options_with_softcap(), ..case };
+    assert_eq!(token(&named), None, "a variable has the name of an option");
+}
+
+fn options_with_softcap() -> CallOptions {
+    CallOptions { softcap: Some(1.0), ..CallOptions::default() }
+}
+
+#[test]
+fn options_that_no_call_can_have_are_refused() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(EXTENDED.contains(from), "{from}");
+        assert_eq!(from_token(&EXTENDED.replacen(from, to, 1)).expect_err(to).to_string(), expected, "{to}");
+    };
+    check("softcap=0.5", "softcap=0", "number at softcap: expected more than 0, got 0.0");
+    check("softcap=0.5", "softcap=-1", "number at softcap: expected more than 0, got -1.0");
+    check("window=2,_", "window=_,_", "window at window: expected `left`, `right` or both, got neither");
+    check(
+        "window=2,_",
+        "window=2",
+        "window at character 57 of the token: expected two numbers of keys, `_` for all, got `2`",
+    );
+    check("window=2,_", "window=2,999999999", "window at window: expected 0 to 536870912 keys, got 999999999");
+    check("sinks=-2048", "sinks=1,2", "shape at sinks: expected [1], one number a query head, got [2]");
+    check("slopes=0.1", "slopes=", "shape at alibi_slopes: expected [1], one number a query head, got [0]");
+    check("key_lengths=3,0", "key_lengths=3", "lengths at key_lengths: expected 2, one a batch item, got 1");
+    check("key_lengths=3,0", "key_lengths=3,4", "length at key_lengths: expected 0 to 3, got 4");
+    check("query_lengths=1,2", "query_lengths=3,1", "length at query_lengths: expected 0 to 2, got 3");
+    check(";j=1", ";packed=0,2:0,3", "option at packed: expected no lengths beside it, got lengths");
+    let packed = |value: &str, expected: &str| {
+        let text = format!("qk2:value;float32;dims=2,1,1,2,3,1,1;packed={value}");
+        assert_eq!(from_token(&text).expect_err(value).to_string(), expected, "{value}");
+    };
+    let place = "offsets at packed.query_offsets: expected ascending ones from 0 to 2, got";
+    packed("0,1:0,3", &format!("{place} [0, 1]"));
+    packed("1,2:0,3", &format!("{place} [1, 2]"));
+    packed("0,2,1,2:0,1,2,3", &format!("{place} [0, 2, 1, 2]"));
+    packed("0:0,3", &format!("{place} [0]"));
+    packed(":0,3", &format!("{place} []"));
+    packed("0,2:0,4", "offsets at packed.key_offsets: expected ascending ones from 0 to 3, got [0, 4]");
+    packed("0,2:0,1,3", "offsets at packed.key_offsets: expected 2, as many as of the queries, got 3");
+    packed("0,2", "value at character 45 of the token: expected offsets, `:` and offsets, got `0,2`");
+}
+
 /// The plan made small in every direction at once, as shrinking would, and still of its own options.
 fn tiny(law: &qkvet_spec::CheckedLaw, plan: &CasePlan) -> CasePlan {
     let keeps = |small: &CasePlan| {
-        (small.causal, small.mask.is_some(), small.bias.is_some(), small.scale)
-            == (plan.causal, plan.mask.is_some(), plan.bias.is_some(), plan.scale)
+        CallOption::ALL.iter().all(|option| small.has(*option) == plan.has(*option)) && small.scale == plan.scale
     };
     shrink(law, plan, 40, &mut |small, _| keeps(small))
 }
@@ -95,7 +159,7 @@ proptest! {
         bindings.insert("Q".to_owned(), matrices(vec![x, 0.0]));
         bindings.insert("t".to_owned(), Binding::Real(x));
         let dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 3, d_k: 2, d_v: 1 };
-        let case = Case { law: "value".to_owned(), dtype, dims, options: CaseOptions::default(), bindings };
+        let case = Case { law: "value".to_owned(), dtype, dims, options: CallOptions::default(), bindings };
         let start = format!("qk1:value;{dtype};dims=1,1,1,1,3,2,1;Q=1x1x1x2:");
         prop_assert!(round_trip(&case).unwrap().starts_with(&start));
     }
@@ -115,6 +179,10 @@ proptest! {
         if let Ok(case) = from_token(&text) {
             round_trip(&case);
         }
+        let end = (at + cut).min(EXTENDED.len());
+        if let Ok(case) = from_token(&format!("{}{with}{}", &EXTENDED[..at.min(end)], &EXTENDED[end..])) {
+            round_trip(&case);
+        }
     }
 }
 
@@ -130,7 +198,7 @@ fn what_is_not_a_token_is_refused_at_its_character() {
     };
     check("", "token at character 1 of the token: expected `qk1:` and a law, got nothing");
     check("value", "token at character 1 of the token: expected `qk1:` and a law, got `value`");
-    check("qk2:value;float32", "version at character 1 of the token: expected `qk1`, got `qk2`");
+    check("qk3:value;float32", "version at character 1 of the token: expected `qk1` or `qk2`, got `qk3`");
     check(
         "qk1:Value;float32",
         "law at character 5 of the token: expected lower-case words joined by hyphens, got `Value;float32`",

@@ -1,7 +1,7 @@
 //! The calls that the doctor makes: tiny, so that a person can follow, and one that is too large for a line.
 
 use qkvet_spec::wire::INLINE_LIMIT;
-use qkvet_spec::{BoolTensor, Call, Dtype, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Dtype, Packed, Tensor, Window};
 
 /// Eighths in [−1, 1], which every format holds exactly.
 fn tensor(dtype: Dtype, shape: &[usize], step: usize) -> Tensor {
@@ -16,23 +16,39 @@ pub(super) fn plain(dtype: Dtype) -> Call {
         query: tensor(dtype, &[1, 2, 2, 4], 3),
         key: tensor(dtype, &[1, 1, 3, 4], 5),
         value: tensor(dtype, &[1, 1, 3, 2], 7),
-        scale: None,
-        causal: false,
-        mask: None,
-        bias: None,
         return_weights: false,
+        return_lse: false,
+        options: CallOptions::default(),
     }
 }
 
 /// The plain call under a mask that leaves each query a key, in its short form.
 pub(super) fn masked(dtype: Dtype) -> Call {
     let mask = BoolTensor { shape: vec![2, 3], data: vec![true, false, true, false, true, true] };
-    Call { mask: Some(mask), ..plain(dtype) }
+    Call { options: CallOptions { mask: Some(mask), ..CallOptions::default() }, ..plain(dtype) }
 }
 
 /// The plain call with a bias, in its short form.
 pub(super) fn biased(dtype: Dtype) -> Call {
-    Call { bias: Some(tensor(dtype, &[2, 3], 4)), ..plain(dtype) }
+    Call { options: CallOptions { bias: Some(tensor(dtype, &[2, 3], 4)), ..CallOptions::default() }, ..plain(dtype) }
+}
+
+/// The plain call with an option that is asked only of who lists it.
+pub(super) fn declared(option: CallOption, dtype: Dtype) -> Option<Call> {
+    let off = CallOptions::default();
+    let options = match option {
+        CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias => return None,
+        CallOption::Softcap => CallOptions { softcap: Some(0.5), ..off },
+        CallOption::Window => CallOptions { window: Some(Window { left: Some(1), right: Some(0) }), ..off },
+        CallOption::Sinks => CallOptions { sinks: Some(tensor(dtype, &[2], 9)), ..off },
+        CallOption::AlibiSlopes => CallOptions { alibi_slopes: Some(tensor(dtype, &[2], 9)), ..off },
+        CallOption::KeyLengths => CallOptions { key_lengths: Some(vec![2]), ..off },
+        CallOption::QueryLengths => CallOptions { query_lengths: Some(vec![1]), ..off },
+        CallOption::Packed => {
+            CallOptions { packed: Some(Packed { query_offsets: vec![0, 1, 2], key_offsets: vec![0, 2, 3] }), ..off }
+        }
+    };
+    Some(Call { options, ..plain(dtype) })
 }
 
 /// One query and so many keys that they go by file.

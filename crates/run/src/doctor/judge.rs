@@ -30,7 +30,8 @@ pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> 
     });
     match verdict {
         Verdict::Pass => {
-            let numbers = output.output.data.len() + output.weights.as_ref().map_or(0, |weights| weights.data.len());
+            let beside = [&output.weights, &output.lse].into_iter().flatten().map(|tensor| tensor.data.len());
+            let numbers = output.output.data.len() + beside.sum::<usize>();
             let text = format!("right: {numbers} numbers, worst error {margin:.2} of the bound of contract {name}");
             (Diagnosis::Well, text, None)
         }
@@ -52,6 +53,10 @@ pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> 
 }
 
 fn outcome(meaning: &Meaning, contract: &Contract, call: &Call, output: &Output) -> Outcome {
-    let label = if call.return_weights { "weights(Q, K, V)" } else { "attention(Q, K, V)" };
+    let label = match (call.return_weights, call.return_lse) {
+        (true, _) => "weights(Q, K, V)",
+        (false, true) => "lse(Q, K, V)",
+        (false, false) => "attention(Q, K, V)",
+    };
     judge_call(label, call, |want| interpret(meaning, call, contract, want), &mut Answered(output))
 }

@@ -85,7 +85,7 @@ impl ProcessTarget {
 
 impl Target for ProcessTarget {
     fn call(&mut self, call: &Call) -> Response {
-        if let Some(missing) = self.greeting.supports.as_ref().and_then(|supports| unsupported(supports, call)) {
+        if let Some(missing) = unsupported(self.greeting.supports.as_ref(), call) {
             return Response::Unsupported(missing);
         }
         self.seq += 1;
@@ -128,22 +128,42 @@ impl Drop for ProcessTarget {
     }
 }
 
-/// What the call needs and the program does not list.
-pub(crate) fn unsupported(supports: &Supports, call: &Call) -> Option<String> {
+/// Options of a program that lists none: those of the first programs, which could not list what they did not know.
+const FIRST_OPTIONS: [&str; 4] = ["scale", "causal", "mask", "bias"];
+
+/// Results of a program that lists none.
+const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
+
+/// What the call needs and the program does not offer.
+pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<String> {
     let dtype = call.dtype().name();
-    let outputs = [("output", true), ("weights", call.return_weights)];
-    let lacks = |list: &Option<Vec<String>>, name: &str| {
-        list.as_ref().is_some_and(|list| list.iter().all(|listed| listed != name))
+    let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
+    let (dtypes, options, outputs) = match supports {
+        Some(Supports { dtypes, options, outputs, .. }) => (dtypes.as_ref(), options.as_ref(), outputs.as_ref()),
+        None => (None, None, None),
     };
-    if lacks(&supports.dtypes, dtype) {
+    if dtypes.is_some_and(|list| !listed(list, dtype)) {
         return Some(format!("{dtype} is not among its dtypes"));
     }
-    let mut options = CallOption::ALL.into_iter().filter(|option| call.has(*option));
-    if let Some(option) = options.find(|option| lacks(&supports.options, option.name())) {
-        return Some(format!("{option} is not among its options"));
+    let lacks = |list: Option<&Vec<String>>, first: &[&str], name: &str| match list {
+        Some(list) => !listed(list, name),
+        None => !first.contains(&name),
+    };
+    let on = |option: &CallOption| call.options.has(*option);
+    if let Some(option) = CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name())) {
+        return Some(if options.is_some() {
+            format!("{option} is not among its options")
+        } else {
+            format!("{option} is asked only of programs that list it in supports.options")
+        });
     }
-    let (output, _) = outputs.iter().find(|(name, on)| *on && lacks(&supports.outputs, name))?;
-    Some(format!("{output} is not among its outputs"))
+    let results = [("output", true), ("weights", call.return_weights), ("lse", call.return_lse)];
+    let (result, _) = results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name))?;
+    Some(if outputs.is_some() {
+        format!("{result} is not among its outputs")
+    } else {
+        format!("{result} is asked only of programs that list it in supports.outputs")
+    })
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.

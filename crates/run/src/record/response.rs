@@ -43,6 +43,8 @@ pub(super) enum StoredResponse {
         output: StoredTensor,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         weights: Option<StoredTensor>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lse: Option<StoredTensor>,
         inputs_unchanged: bool,
     },
     Unsupported(String),
@@ -81,6 +83,7 @@ impl StoredResponse {
             Response::Output(output) => Self::Output {
                 output: StoredTensor::new(&output.output),
                 weights: output.weights.as_ref().map(StoredTensor::new),
+                lse: output.lse.as_ref().map(StoredTensor::new),
                 inputs_unchanged: output.inputs_unchanged,
             },
             Response::Unsupported(reason) => Self::Unsupported(reason.clone()),
@@ -96,9 +99,10 @@ impl StoredResponse {
 
     fn response(self) -> Result<Response, String> {
         Ok(match self {
-            Self::Output { output, weights, inputs_unchanged } => Response::Output(Box::new(Output {
+            Self::Output { output, weights, lse, inputs_unchanged } => Response::Output(Box::new(Output {
                 output: output.tensor("output")?,
                 weights: weights.map(|weights| weights.tensor("weights")).transpose()?,
+                lse: lse.map(|lse| lse.tensor("lse")).transpose()?,
                 inputs_unchanged,
             })),
             Self::Unsupported(reason) => Response::Unsupported(reason),
@@ -140,5 +144,29 @@ impl StoredTensor {
             return Err(format!("{name}: expected the elements of {stored} {shape:?}, got {} bytes", bytes.len()));
         }
         Ok(Tensor { dtype, shape, data: format::decode(&bytes, stored) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_result_is_stored_with_every_bit() {
+        let tensor =
+            |dtype, shape: &[usize], data: &[f64]| Tensor { dtype, shape: shape.to_vec(), data: data.to_vec() };
+        let lse = tensor(Dtype::Float32, &[1, 1, 2], &[f64::NEG_INFINITY, f64::from(0.1f32)]);
+        for lse in [None, Some(lse)] {
+            let response = Response::Output(Box::new(Output {
+                output: tensor(Dtype::Float16, &[1, 1, 2, 1], &[-0.0, 0.25]),
+                weights: Some(tensor(Dtype::Float16, &[1, 1, 2, 1], &[0.0, 1.0])),
+                lse,
+                inputs_unchanged: true,
+            }));
+            let stored = StoredAnswer::new(&response, false).expect("an answer").response;
+            let text = serde_json::to_string(&stored).expect("JSON");
+            let read: StoredResponse = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(read.response(), Ok(response));
+        }
     }
 }

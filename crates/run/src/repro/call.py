@@ -5,6 +5,10 @@ def array(tensor, swapped=False):
     return swap(x) if swapped else x
 
 
+def is_tensor(x):
+    return isinstance(x, tuple) and len(x) == 3  # format, shape and numbers; a window has two sides
+
+
 def bits(x):
     """Format, shape and numbers, the sign of zero among them."""
     try:
@@ -28,8 +32,8 @@ def answered(x, swapped):
 def ask(call):
     """One call, exactly as qkvet made it."""
     inputs = [array(call[name], SWAPPED) for name in ("query", "key", "value")]
-    options = {name: array(x) if isinstance(x, tuple) else x for name, x in call["options"].items()}
-    inputs += [x for name, x in options.items() if isinstance(call["options"][name], tuple)]
+    options = {name: array(x) if is_tensor(x) else x for name, x in call["options"].items()}
+    inputs += [x for name, x in options.items() if is_tensor(call["options"][name])]
     before = [bits(x) for x in inputs]
     if LIMIT is not None:
         faulthandler.dump_traceback_later(LIMIT, exit=True)
@@ -39,8 +43,9 @@ def ask(call):
         faulthandler.cancel_dump_traceback_later()
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     answer = {"output": answered(results[0] if results else result, SWAPPED)}
-    if len(results) > 1 and any(result["name"] == "weights" for result in call["results"]):
-        answer["weights"] = answered(results[1], False)
+    asked = [result["name"] for result in call["results"]]
+    for name, x in zip([name for name in ("weights", "lse") if name in asked], results[1:]):
+        answer[name] = answered(x, False)
     answer["changed"] = [bits(x) for x in inputs] != before
     return answer
 

@@ -1,7 +1,7 @@
 # The program speaks qkvet-wire/1: one JSON object a line, on its standard input and output.
 
 SEQ = 0  # number of the last request
-SIZES = {"float64": "d", "float32": "f", "float16": "e"}
+SIZES = {"float64": "d", "float32": "f", "float16": "e", "int64": "q"}
 
 
 def pack(dtype, data):
@@ -55,9 +55,12 @@ def ask(call):
     tensors = {name: call[name] for name in ("query", "key", "value")}
     params = {}
     for name, x in call["options"].items():
-        (tensors if isinstance(x, tuple) else params)[name] = x
-    if "scale" in params:
-        params["scale_hex"] = float(params["scale"]).hex()
+        if name == "window":
+            params[name] = dict(zip(("left", "right"), x))
+        else:
+            (tensors if isinstance(x, tuple) else params)[name] = x
+    for name in [name for name in ("scale", "softcap") if name in params]:
+        params[name + "_hex"] = float(params[name]).hex()
     tensors = {name: {"dtype": d, "shape": list(s), "data": pack(d, x)} for name, (d, s, x) in tensors.items()}
     want = sorted({result["name"] for result in call["results"]})
     request = {"op": "run", "seq": SEQ, "case": CASE, "params": params, "want": want, "tensors": tensors}

@@ -5,7 +5,7 @@ use std::path::Path;
 use qkvet_spec::Call;
 
 use super::called::CalledExec;
-use super::literal::{Style, options, string};
+use super::literal::{Style, Whole, options, string};
 use super::{Caller, Ground};
 
 const EXEC: &str = include_str!("exec.py");
@@ -36,7 +36,10 @@ impl Caller for ExecCaller<'_> {
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        options(call, style).into_iter().filter_map(|(option, literal)| Some((option.to_owned(), literal?))).collect()
+        options(call, style, Whole::Int64)
+            .into_iter()
+            .filter_map(|(option, literal)| Some((option.to_owned(), literal?)))
+            .collect()
     }
 
     fn ask(&self) -> String {

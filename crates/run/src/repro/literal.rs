@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format::encode;
-use qkvet_spec::{BoolTensor, Call, Tensor};
+use qkvet_spec::{BoolTensor, Call, Tensor, Window};
 
 /// How arrays are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,13 +80,68 @@ fn packed(bytes: &[u8]) -> String {
     format!("\"{}\"", BASE64.encode(bytes))
 }
 
+/// Lengths and offsets as arguments of `make`, in 32 or 64 bits.
+fn whole_numbers(numbers: &[usize], bits: Whole, style: Style) -> String {
+    let data = match style {
+        Style::Decimals => format!("[{}]", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+        Style::Packed => {
+            packed(&numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()[..bits.size()].to_vec()).collect::<Vec<u8>>())
+        }
+    };
+    array(bits.name(), &[numbers.len()], &data)
+}
+
+/// Format of lengths and offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// As a Python function is given them.
+    Int32,
+    /// As they are on the wire.
+    Int64,
+}
+
+impl Whole {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::Int32 => 4,
+            Self::Int64 => 8,
+        }
+    }
+}
+
+/// `(2, None)`.
+fn window(window: Window) -> String {
+    let side = |n: Option<usize>| n.map_or_else(|| "None".to_owned(), |n| n.to_string());
+    format!("({}, {})", side(window.left), side(window.right))
+}
+
 /// The options of a call, each with its literal if it is on.
-pub(super) fn options(call: &Call, style: Style) -> [(&'static str, Option<String>); 4] {
-    [
-        ("scale", call.scale.map(float)),
-        ("causal", call.causal.then(|| "True".to_owned())),
-        ("mask", call.mask.as_ref().map(|x| mask(x, style))),
-        ("bias", call.bias.as_ref().map(|x| tensor(x, style))),
+pub(super) fn options(call: &Call, style: Style, bits: Whole) -> Vec<(&'static str, Option<String>)> {
+    let options = &call.options;
+    let float_tensor = |x: &Option<Tensor>| x.as_ref().map(|x| tensor(x, style));
+    let whole = |name: &str| {
+        crate::wire::whole_numbers(call).find(|(known, _)| *known == name).map(|(_, x)| whole_numbers(x, bits, style))
+    };
+    vec![
+        ("scale", options.scale.map(float)),
+        ("causal", options.causal.then(|| "True".to_owned())),
+        ("mask", options.mask.as_ref().map(|x| mask(x, style))),
+        ("bias", float_tensor(&options.bias)),
+        ("softcap", options.softcap.map(float)),
+        ("window", options.window.map(window)),
+        ("sinks", float_tensor(&options.sinks)),
+        ("alibi_slopes", float_tensor(&options.alibi_slopes)),
+        ("key_lengths", whole("key_lengths")),
+        ("query_lengths", whole("query_lengths")),
+        ("query_offsets", whole("query_offsets")),
+        ("key_offsets", whole("key_offsets")),
     ]
 }
 

@@ -207,11 +207,13 @@ fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, sty
     out += "        \"results\": [\n";
     let keeps = only_relation(story);
     for result in &judged.results {
-        let name = if result.want == Want::Output { "output" } else { "weights" };
+        let name = result.want.name();
+        // One number a query has no last axis.
+        let n_axes = if result.want == Want::Lse { 3 } else { 4 };
         out += &format!(
             "            {{\n                \"name\": \"{name}\",\n                \"label\": {},\n                \"shape\": {},\n                \"expected\": {},\n                \"allowed\": {},\n",
             string(&result.label),
-            shape(&result.expected.shape),
+            shape(&result.expected.shape[..n_axes]),
             floats(result.expected.exact.iter().map(|ball| ball.mid), style),
             floats(result.allowed.iter().copied(), style),
         );
@@ -223,3 +225,6 @@ fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, sty
     }
     out + "        ],\n    },\n"
 }
+
+#[cfg(test)]
+mod rerun;

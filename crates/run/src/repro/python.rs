@@ -3,7 +3,7 @@
 use qkvet_spec::Call;
 
 use super::called::CalledPython;
-use super::literal::{self, Style, string};
+use super::literal::{self, Style, Whole, string};
 use super::{Caller, Ground};
 use crate::python::{Arrays, Layout, PythonRef, PythonSource};
 
@@ -63,16 +63,18 @@ impl Caller for PythonCaller<'_> {
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        let weights = ("return_weights", call.return_weights.then(|| "True".to_owned()));
+        let on = |asked: bool| asked.then(|| "True".to_owned());
+        let beside = [("return_weights", on(call.return_weights)), ("return_lse", on(call.return_lse))];
         let d_k = call.query.shape.last().copied().unwrap_or(1).max(1);
         // What the function cannot do without is given although the call leaves it out.
         let absent = |option: &str| match option {
             "scale" => format!("1 / math.sqrt({d_k})"),
-            "causal" | "return_weights" => "False".to_owned(),
+            "causal" | "return_weights" | "return_lse" => "False".to_owned(),
+            "window" => "(None, None)".to_owned(),
             _ => "None".to_owned(),
         };
         let mut options: Vec<(String, String)> = Vec::new();
-        for (option, literal) in literal::options(call, style).into_iter().chain([weights]) {
+        for (option, literal) in literal::options(call, style, Whole::Int32).into_iter().chain(beside) {
             let needed = self.called.info.always.iter().any(|always| always == option);
             let literal = literal.or_else(|| needed.then(|| absent(option)));
             // An option without an argument was declined; the call as it stands shows what is left of it.
@@ -106,7 +108,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
-    use qkvet_spec::{BoolTensor, Dtype, Tensor};
+    use qkvet_spec::{BoolTensor, CallOptions, Dtype, Tensor};
 
     use super::*;
     use crate::python::{PythonConfig, PythonInfo};
@@ -118,11 +120,9 @@ mod tests {
             query: tensor(),
             key: tensor(),
             value: tensor(),
-            scale: None,
-            causal: false,
-            mask: None,
-            bias: None,
             return_weights: false,
+            return_lse: false,
+            options: CallOptions::default(),
         }
     }
 
@@ -152,7 +152,8 @@ mod tests {
             assert_eq!(options, expected);
         };
         let mask = Some(BoolTensor { shape: vec![1, 1], data: vec![true] });
-        let masked = Call { scale: Some(0.5), causal: true, mask, ..call() };
+        let masked =
+            Call { options: CallOptions { scale: Some(0.5), causal: true, mask, ..CallOptions::default() }, ..call() };
         let named = info(&[("scale", "sm_scale"), ("causal", "is_causal"), ("mask", "attn_mask")], &[]);
         check(&named, &call(), &[]);
         let literal = "(\"bool\", (1, 1), [1])";
@@ -164,7 +165,7 @@ mod tests {
         );
         check(&needed, &call(), &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", "None")]);
         let bias = Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 1], data: vec![-0.5] });
-        let biased = Call { bias, ..call() };
+        let biased = Call { options: CallOptions { bias, ..CallOptions::default() }, ..call() };
         let literal = "(\"float32\", (1, 1), [-0.5])";
         check(&needed, &biased, &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", literal)]);
     }

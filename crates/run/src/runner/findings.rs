@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use qkvet_diagnose::{cause, describe_call, describe_inputs, smallest};
 use qkvet_gen::CasePlan;
-use qkvet_spec::{Convention, Finding, FindingKind, Meaning, Verdict, Witness};
+use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass};
@@ -123,12 +123,14 @@ fn is_relation(done: &Done) -> bool {
     done.evidence.as_ref().is_some_and(|evidence| evidence.relation)
 }
 
-/// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the smallest.
+/// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the fewest of the
+/// less ordinary options, then the smallest.
 fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
     let variables = |at: usize| {
         scene.cases[at].checked_law(scene.config).map_or(usize::MAX, |law| law.given.len() + law.lets.len())
     };
-    let key = |at: &usize| (!is_relation(&scene.done[*at]), variables(*at), scene.cases[*at].size(), *at);
+    let rare = |at: usize| CallOption::ALL[4..].iter().filter(|option| scene.cases[at].uses(**option)).count();
+    let key = |at: &usize| (!is_relation(&scene.done[*at]), variables(*at), rare(*at), scene.cases[*at].size(), *at);
     members.iter().copied().min_by_key(key)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
+use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
 use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 
@@ -24,6 +25,8 @@ pub(super) struct Done {
     pub(super) margin: f64,
     pub(super) evidence: Option<Evidence>,
     pub(super) calls: Vec<CallRecord>,
+    /// Where the numbers come from that its results were compared with.
+    pub(super) references: References,
     /// Whether a call cost the target its process.
     pub(super) ended: bool,
     /// Why a call was not made, if one was not: the target cannot be asked any more.
@@ -193,6 +196,7 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         margin: 0.0,
         evidence: None,
         calls: Vec::new(),
+        references: References::default(),
         ended: false,
         unasked: None,
     })
@@ -219,7 +223,7 @@ fn one(
     let judge = Judge { meaning, contract };
     let target = worker.target.as_mut();
     target.begin(&id);
-    let Outcome { verdict, margin, evidence, calls } = match planned {
+    let Outcome { verdict, margin, evidence, calls, references } = match planned {
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
         Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
@@ -240,6 +244,7 @@ fn one(
         margin,
         evidence,
         calls,
+        references,
         ended,
         unasked: None,
     })

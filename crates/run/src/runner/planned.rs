@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use qkvet_engine::ball::Ball;
-use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::interpret::{Expected, Reference, interpret};
 use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
@@ -128,12 +128,9 @@ impl Planned<'_> {
 
     /// Whether the option is on.
     pub(super) fn uses(&self, option: CallOption) -> bool {
-        match (self, option) {
-            (Self::Plan(plan), CallOption::Scale) => plan.scale.value().is_some(),
-            (Self::Plan(plan), CallOption::Causal) => plan.causal,
-            (Self::Plan(plan), CallOption::Mask) => plan.mask.is_some(),
-            (Self::Plan(plan), CallOption::Bias) => plan.bias.is_some(),
-            (Self::Frozen(frozen), option) => frozen.case.options.has(option),
+        match self {
+            Self::Plan(plan) => plan.has(option),
+            Self::Frozen(frozen) => frozen.case.options.has(option),
         }
     }
 
@@ -173,10 +170,12 @@ pub(super) fn judge_frozen(
         .map_err(|error| RunError::Case { law: frozen.case.law.clone(), message: error.to_string() })?;
     let expected = match frozen.bounds.get(&judge.contract.contract) {
         Some(bounds) if *judge.meaning == Meaning::standard() => Expected {
+            dtype: frozen.case.dtype,
             shape: frozen.answer.shape,
             exact: frozen.answer.values.iter().map(|answer| Ball::exact(answer.to_f64())).collect(),
             hard: bounds.clone(),
             probable: bounds.clone(),
+            rows: vec![Reference::Stored; frozen.answer.shape[..3].iter().product()],
         },
         _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
     };

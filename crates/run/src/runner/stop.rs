@@ -86,6 +86,7 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qkvet_engine::interpret::References;
     use qkvet_spec::Dtype;
 
     fn done(verdict: Verdict, ended: bool) -> Done {
@@ -97,6 +98,7 @@ mod tests {
             margin: 0.0,
             evidence: None,
             calls: Vec::new(),
+            references: References::default(),
             ended,
             unasked: None,
         }

@@ -10,7 +10,7 @@ use super::planned::Planned;
 use super::stop::Stopped;
 
 /// What no version so far checks.
-const UNCHECKED: [&str; 7] = ["gradients", "dropout", "softcap", "window", "sinks", "packed sequences", "log-sum-exp"];
+const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
 
 pub(super) fn summary(
     config: &RunConfig<'_>,
@@ -58,6 +58,9 @@ fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
     *coverage.dtypes.entry(planned.dtype().to_string()).or_default() += 1;
     for option in CallOption::ALL.into_iter().filter(|option| planned.uses(*option)) {
         *coverage.options.entry(option.to_string()).or_default() += 1;
+    }
+    for (reference, rows) in done.references.iter() {
+        *coverage.references.entry(reference.to_string()).or_default() += rows;
     }
     let d = planned.dims();
     for (name, n) in

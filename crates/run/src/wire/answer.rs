@@ -1,5 +1,7 @@
 //! Answers: checked before they are believed: number, status, formats, the number of bytes against the shape.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
@@ -21,6 +23,7 @@ const FRAME: usize = 64 << 10;
 pub(crate) struct Asked {
     pub(crate) seq: u64,
     pub(crate) weights: bool,
+    pub(crate) lse: bool,
     /// Most bytes that the elements of a result may take within a line.
     pub(crate) most: usize,
 }
@@ -29,9 +32,9 @@ impl Asked {
     /// Twice the bytes of the results in the widest format, and some room.
     pub(crate) fn by(seq: u64, call: &Call) -> Self {
         let d = call.dims();
-        let columns = d.d_v + if call.return_weights { d.n_k } else { 0 };
+        let columns = d.d_v + if call.return_weights { d.n_k } else { 0 } + usize::from(call.return_lse);
         let most = [d.b, d.h_q, d.n_q, columns, 16].iter().fold(1, |size: usize, n| size.saturating_mul(*n));
-        Self { seq, weights: call.return_weights, most: most.saturating_add(ROOM) }
+        Self { seq, weights: call.return_weights, lse: call.return_lse, most: most.saturating_add(ROOM) }
     }
 
     /// Longest line of an answer in bytes.
@@ -107,22 +110,20 @@ fn has_seq(line: &[u8], seq: u64) -> bool {
 }
 
 fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Response, WireError> {
-    let mut found = Vec::new();
-    for name in ["output", "weights"].into_iter().take(1 + usize::from(asked.weights)) {
+    let mut found = BTreeMap::new();
+    for (name, _) in [("output", true), ("weights", asked.weights), ("lse", asked.lse)].iter().filter(|(_, on)| *on) {
         let path = format!("tensors.{name}");
-        let sent = answer.tensors.get(name).ok_or_else(|| WireError::new(path.as_str(), "a tensor", "none"))?;
-        match tensor(&path, sent, asked, scratch)? {
-            Some(tensor) => found.push(tensor),
-            None => {
-                let reason = format!("{name}: an array of shape {:?} is too large to be checked", sent.shape);
-                return Ok(Response::Malformed(reason));
-            }
-        }
+        let sent = answer.tensors.get(*name).ok_or_else(|| WireError::new(path.as_str(), "a tensor", "none"))?;
+        let Some(tensor) = tensor(&path, sent, asked, scratch)? else {
+            let reason = format!("{name}: an array of shape {:?} is too large to be checked", sent.shape);
+            return Ok(Response::Malformed(reason));
+        };
+        found.insert(*name, tensor);
     }
-    let mut found = found.into_iter();
-    let Some(output) = found.next() else { return Ok(Response::Malformed("no output".to_owned())) };
+    let Some(output) = found.remove("output") else { return Ok(Response::Malformed("no output".to_owned())) };
+    let (weights, lse) = (found.remove("weights"), found.remove("lse"));
     let inputs_unchanged = answer.inputs_unchanged.unwrap_or(true);
-    Ok(Response::Output(Box::new(Output { output, weights: found.next(), inputs_unchanged })))
+    Ok(Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged })))
 }
 
 /// The tensor; `None` if it lies in a file and is far larger than what was asked for.
@@ -164,7 +165,7 @@ mod tests {
 
     fn check(line: &str, expected: &str) {
         let scratch = Scratch::make().unwrap();
-        let asked = Asked { seq: 3, weights: false, most: 1000 };
+        let asked = Asked { seq: 3, weights: false, lse: false, most: 1000 };
         let got = match read_reply(line.as_bytes(), &asked, &scratch) {
             Ok(reply) => format!("{:?}", reply.response),
             Err(error) => format!("{}{error}", if error.in_step { "in step: " } else { "out of step: " }),
@@ -186,10 +187,11 @@ mod tests {
         check(&ok(huge), "more than can be addressed");
         check(&ok(&huge.replace("data\":\"", "file\":\"a")), "is too large to be checked");
         check(
-            &ok(r#"{"dtype":"int64","shape":[1],"data":""}"#),
+            &ok(r#"{"dtype":"int16","shape":[1],"data":""}"#),
             "in step: tensors.output.dtype: expected one of `float64`",
         );
         check(&ok(r#"{"dtype":"bool","shape":[1],"data":"AA=="}"#), "expected a floating-point format, got bool");
+        check(&ok(r#"{"dtype":"int64","shape":[0],"data":""}"#), "expected a floating-point format, got int64");
         check(&ok(r#"{"dtype":"float32","shape":[1],"data":"A*"}"#), "tensors.output.data: expected base64, got text");
         check(
             &ok(r#"{"dtype":"float32","shape":[1,-1],"data":""}"#),

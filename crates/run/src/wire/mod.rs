@@ -9,7 +9,7 @@ mod scratch;
 pub(crate) use answer::{Asked, Reply, read_hello, read_reply};
 pub use error::WireError;
 pub(crate) use error::quoted;
-pub(crate) use request::{hello, line, run_request};
+pub(crate) use request::{hello, line, run_request, whole_numbers};
 pub(crate) use scratch::Scratch;
 
 /// Longest answer to `hello` in bytes.

@@ -2,7 +2,7 @@
 
 FLOATS = ("float64", "float32", "bfloat16", "float16")
 # Bytes of an element.
-SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1}
+SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1, "int64": 8}
 # Larger tensors go by file.
 INLINE_LIMIT = 2**18
 # Larger results are not even read.
@@ -104,6 +104,14 @@ def choose_arrays(wanted, device):
     if wanted is None and len(loaded) == 2:
         note = "the module loads torch and jax: arrays are torch tensors; --arrays jax for the other"
     return LIBRARIES[wanted or (loaded + ["numpy"])[0]](device), note
+
+
+def narrowed(name, raw):
+    """Whole numbers in 32 bits, which kernels take and every library has (jax has no others unless told)."""
+    try:
+        return struct.pack("<%di" % (len(raw) // 8), *struct.unpack("<%dq" % (len(raw) // 8), raw))
+    except struct.error:
+        raise Unsupported("%s beyond int32" % name)
 
 
 def shape_of(value):

@@ -18,6 +18,7 @@ import json
 import math
 import os
 import signal
+import struct
 import traceback
 
 # Option of qkvet -> the argument names that it goes by.
@@ -26,10 +27,19 @@ OPTIONS = {
     "causal": ("causal", "is_causal"),
     "mask": ("mask", "attn_mask"),
     "bias": ("bias", "attn_bias"),
+    "softcap": ("softcap", "logits_soft_cap"),
+    "window": ("window", "window_size", "sliding_window"),
+    "sinks": ("sinks",),
+    "alibi_slopes": ("alibi_slopes",),
+    "key_lengths": ("key_lengths", "kv_seqlen", "cache_seqlens", "key_value_seq_lengths"),
+    "query_lengths": ("query_lengths", "query_seq_lengths"),
+    "query_offsets": ("query_offsets", "cu_seqlens_q"),
+    "key_offsets": ("key_offsets", "cu_seqlens_k"),
     "return_weights": ("return_weights", "need_weights"),
+    "return_lse": ("return_lse", "return_softmax_lse"),
 }
-# May be declared, is not asked for yet.
-LATER = ("window", "softcap", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "return_lse")
+# One option of qkvet, two arguments.
+PACKED = ("query_offsets", "key_offsets")
 
 
 class LoadError(Exception):
@@ -193,13 +203,12 @@ def match_arguments(name, function, supports, mask_takes_bias):
 def declared(name, supports, arguments, var_keyword, always):
     """What `supports` lists, under the argument names of the signature or, with **kwargs, under the listed ones."""
     kept = {option: arguments[option] for option in always}
-    for word in supports:
-        if word in LATER:
-            continue
+    for word in (word for listed in supports for word in (PACKED if listed == "packed" else (listed,))):
         option = next((o for o, names in OPTIONS.items() if word in names), None)
         if option is None:
-            known = ", ".join(OPTIONS)
-            raise LoadError("supports", "supports: unknown option `%s`; known: %s" % (word, known), nearest(word, OPTIONS))
+            known = list(OPTIONS) + ["packed"]
+            message = "supports: unknown option `%s`; known: %s" % (word, ", ".join(known))
+            raise LoadError("supports", message, nearest(word, known))
         if option not in arguments and not var_keyword:
             raise LoadError("supports", "supports lists `%s`, but %s has no argument for it" % (word, name))
         kept[option] = arguments.get(option, word)

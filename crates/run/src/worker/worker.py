@@ -29,28 +29,33 @@ class Target:
             "always": self.always,
             "notes": [self.note] if self.note else [],
         }
-        supports = {"payloads": ["inline", "file"]}
+        # Everything is asked of the worker: what the function has no argument for is declined call by call.
+        supports = {"payloads": ["inline", "file"], "outputs": ["output", "weights", "lse"]}
+        supports["options"] = ["packed"] + [name for name in OPTIONS if not name.startswith("return_")]
         return {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python", "supports": supports, "python": python}
 
     def keywords(self, request, tensors):
         """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
         params = dict(request.get("params", {}))
-        given = {name: tensors[name] for name in ("mask", "bias") if name in tensors}
-        if "scale" in params or "scale_hex" in params:
-            exact = params.pop("scale_hex", None)
-            scale = params.pop("scale", None)
-            given["scale"] = float(scale) if exact is None else float.fromhex(exact)
+        given = {name: array for name, array in tensors.items() if name not in ("query", "key", "value")}
+        for name in ("scale", "softcap"):
+            exact, number = params.pop(name + "_hex", None), params.pop(name, None)
+            if exact is not None or number is not None:
+                given[name] = float(number) if exact is None else float.fromhex(exact)
+        window = params.pop("window", None)
+        if window is not None:
+            given["window"] = (window.get("left"), window.get("right"))
         if params.pop("causal", False):
             given["causal"] = True
-        if "weights" in request.get("want", ()):
-            given["return_weights"] = True
+        given.update({"return_" + name: True for name in request.get("want", ()) if name != "output"})
         for option in list(given) + list(params):
             if option not in self.arguments:
                 raise Unsupported("no argument for %s" % option)
         if {"mask", "bias"} <= set(given) and self.arguments["mask"] == self.arguments["bias"]:
             raise Unsupported("mask and bias share the argument %s" % self.arguments["mask"])
         width = request["tensors"]["query"]["shape"][-1]
-        absent = {"scale": 1 / math.sqrt(width or 1), "causal": False, "return_weights": False}
+        absent = {"scale": 1 / math.sqrt(width or 1), "window": (None, None)}
+        absent.update(dict.fromkeys(("causal", "return_weights", "return_lse"), False))
         named = {self.arguments[option]: absent.get(option) for option in self.always}
         named.update({self.arguments[option]: value for option, value in given.items()})
         return named
@@ -88,8 +93,10 @@ class Target:
         self.forget()
         raws, tensors = {}, {}
         for name, tensor in request["tensors"].items():
-            raws[name] = self.bits(tensor)
-            tensors[name] = self.library.make(tensor["dtype"], tensor["shape"], raws[name])
+            raws[name], dtype = self.bits(tensor), tensor["dtype"]
+            if dtype == "int64":
+                raws[name], dtype = narrowed(name, raws[name]), "int32"
+            tensors[name] = self.library.make(dtype, tensor["shape"], raws[name])
             if self.swapped and name in ("query", "key", "value"):
                 tensors[name] = self.library.swap(tensors[name])
         forms = {name: shape_of(array) for name, array in tensors.items()}
@@ -123,9 +130,10 @@ class Target:
         return answer
 
     def collect(self, result, request):
-        weights = "weights" in request.get("want", ())
-        if weights and not (isinstance(result, (tuple, list)) and len(result) >= 2):
-            raise Malformed("expected a tuple (output, weights), got %s" % type(result).__name__)
+        beside = [name for name in ("weights", "lse") if name in request.get("want", ())]
+        if beside and not (isinstance(result, (tuple, list)) and len(result) > len(beside)):
+            count = " of %d" % len(result) if isinstance(result, (tuple, list)) else ""
+            raise Malformed("expected a tuple (output, %s), got %s" % (", ".join(beside), type(result).__name__ + count))
         if isinstance(result, (tuple, list)):
             if not result:
                 raise Malformed("output: expected an array, got an empty %s" % type(result).__name__)
@@ -135,8 +143,7 @@ class Target:
         else:
             result = [result]
         found = {"output": result_tensor("output", result[0], self.swapped)}
-        if weights:
-            found["weights"] = result_tensor("weights", result[1], False)
+        found.update({name: result_tensor(name, value, False) for name, value in zip(beside, result[1:])})
         return {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found.items()}
 
     def unchanged(self, name, array, form, raw):

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use qkvet_engine::format::round;
 use qkvet_run::python::{PythonConfig, PythonTarget, StartError};
-use qkvet_spec::{BoolTensor, Call, Dims, Dtype, Output, Response, Target, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Packed, Response, Target, Tensor, Window};
 
 /// Functions that misbehave, one each.
 pub const FIXTURES: &str = include_str!("../fixtures/misbehaving.py");
@@ -80,6 +80,11 @@ impl Noise {
         self.0 >> 33
     }
 
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.word() as usize % n
+    }
+
     pub fn tensor(&mut self, shape: &[usize], dtype: Dtype) -> Tensor {
         let data = (0..shape.iter().product()).map(|_| round((self.word() % 255) as f64 / 64.0 - 2.0, dtype)).collect();
         Tensor { dtype, shape: shape.to_vec(), data }
@@ -100,16 +105,34 @@ pub fn random_call(dims: Dims, dtype: Dtype, seed: u64) -> Call {
         query: noise.tensor(&[b, h_q, n_q, d_k], dtype),
         key: noise.tensor(&[b, h_k, n_k, d_k], dtype),
         value: noise.tensor(&[b, h_k, n_k, d_v], dtype),
-        scale: None,
-        causal: false,
-        mask: None,
-        bias: None,
         return_weights: false,
+        return_lse: false,
+        options: CallOptions::default(),
     }
 }
 
 pub fn small_call() -> Call {
     random_call(Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 4, d_v: 4 }, Dtype::Float32, 1)
+}
+
+/// Calls that between them have each option that not every target is asked for, in numbers that show every bit.
+pub fn calls_of_later_options(dtype: Dtype) -> [Call; 2] {
+    let call = random_call(Dims { b: 2, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 4, d_v: 4 }, dtype, 1);
+    let padded = CallOptions {
+        softcap: Some(0.1),
+        window: Some(Window { left: Some(2), right: None }),
+        sinks: Some(Noise(2).tensor(&[2], dtype)),
+        alibi_slopes: Some(Noise(3).tensor(&[2], dtype)),
+        key_lengths: Some(vec![4, 0]),
+        query_lengths: Some(vec![1, 3]),
+        ..CallOptions::default()
+    };
+    let packed = CallOptions {
+        window: Some(Window { left: None, right: Some(1) }),
+        packed: Some(Packed { query_offsets: vec![0, 0, 2, 3], key_offsets: vec![0, 1, 4, 4] }),
+        ..CallOptions::default()
+    };
+    [padded, packed].map(|options| Call { options, return_lse: true, ..call.clone() })
 }
 
 pub fn output(response: Response) -> Output {

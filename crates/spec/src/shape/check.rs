@@ -24,7 +24,7 @@ impl CheckedLaw {
     /// Whether any formula of the law speaks of `name`; an observed call speaks of `Q`, `K` and `V`.
     pub fn mentions(&self, name: &str) -> bool {
         let observed = self.expect.is_none() && matches!(name, "Q" | "K" | "V");
-        // `weights(Q, K)` is a call with the case's values.
+        // `weights(Q, K)` and `lse(Q, K)` are calls with the case's values.
         observed || self.lets.iter().map(|(_, expr)| expr).chain(&self.expect).any(|expr| expr.mentions(name))
     }
 }

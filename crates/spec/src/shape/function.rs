@@ -6,10 +6,12 @@ use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 29] = [
+pub(crate) const FUNCTIONS: [&str; 31] = [
     "attention",
     "exact",
     "weights",
+    "lse",
+    "exact_lse",
     "shape",
     "ones",
     "zeros",
@@ -70,7 +72,7 @@ pub(super) fn apply(
 ) -> Result<Type, ExprError> {
     let call = CallSite { scope, function, args, span };
     let options: &[&str] = match function {
-        "attention" | "exact" | "weights" => &["scale", "mask", "bias"],
+        "attention" | "exact" | "weights" | "lse" | "exact_lse" => &["scale", "mask", "bias"],
         "min" | "max" | "sum" => &["axis"],
         _ => &[],
     };
@@ -80,7 +82,7 @@ pub(super) fn apply(
         }
     }
     match function {
-        "attention" | "exact" | "weights" => call.attention(named),
+        "attention" | "exact" | "weights" | "lse" | "exact_lse" => call.attention(named),
         "shape" => {
             call.matrix(0, 1)?;
             Ok(Type::Shape(4))
@@ -266,15 +268,16 @@ impl CallSite<'_> {
         }
     }
 
-    /// `attention(Q, K, V)`, `exact(Q, K, V)` or `weights(Q, K)` with named options.
+    /// `attention(Q, K, V)`, `exact(Q, K, V)`, `weights(Q, K)`, `lse(Q, K)` or `exact_lse(Q, K)` with named options.
     fn attention(&self, named: &[(String, Expr)]) -> Result<Type, ExprError> {
-        let arity = if self.function == "weights" { 2 } else { 3 };
+        let gives_lse = self.function.ends_with("lse");
+        let arity = if gives_lse || self.function == "weights" { 2 } else { 3 };
         let (query, n_q, d_k) = self.matrix(0, arity)?;
         let (key, n_k, key_width) = self.matrix(1, arity)?;
         if d_k != key_width {
             return Err(mismatch("width of query and key", &d_k, &key_width, self.span));
         }
-        let mut cols = n_k.clone();
+        let mut cols = if gives_lse { Dim::constant(1) } else { n_k.clone() };
         if arity == 3 {
             let (value, value_rows, d_v) = self.matrix(2, 3)?;
             if value_rows != n_k {

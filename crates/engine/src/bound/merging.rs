@@ -1,0 +1,37 @@
+//! Partial results that are normalized on their own, stored and merged. Derivation: `docs/bounds.md#merging`.
+
+use super::formats::Formats;
+use super::logits::Logits;
+use super::row::{RowTerms, expm1_upper};
+use super::{Element, INFLATION};
+use crate::format::unit_roundoff;
+use crate::head::{Head, Normalization};
+
+/// Relative error of the factors by which partial results are merged; 0 where nothing is.
+pub(super) fn factor_error(head: &Head<'_>, logits: &Logits, terms: &RowTerms, formats: &Formats) -> f64 {
+    if !formats.merges || terms.keys <= 1 || !matches!(head.normalization, Normalization::OverKeys) {
+        return 0.0;
+    }
+    let lse = logits.terms + libm::log(terms.keys as f64) * (1.0 + 1e-15);
+    let factor = formats.softmax_unit() * (4.0 * lse + 16.0) + 2.0 * formats.exp_error;
+    expm1_upper(factor * (terms.rescalings + 2.0))
+}
+
+/// What merging may add to the bound of an element whose partial results are rounded to nothing narrower than the softmax format.
+pub(super) fn merge_error(factors: f64, element: &Element) -> f64 {
+    INFLATION * 2.0 * factors * (element.abar + element.output)
+}
+
+/// What storing partial outputs adds where each of them is the exact one, up to the factors: one rounding of each.
+pub(super) fn stored_error(terms: &RowTerms, factors: f64, formats: &Formats, element: &Element) -> f64 {
+    match formats.partial {
+        Some(partial) if terms.keys > 1 || partial != formats.output => {
+            // The exact output is a number of the output's format, so rounding at most doubles an error.
+            INFLATION
+                * 2.0
+                * (1.0 + 2.0 * factors)
+                * (unit_roundoff(partial) * element.abar + formats.partial_underflow)
+        }
+        _ => 0.0,
+    }
+}

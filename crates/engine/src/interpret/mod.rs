@@ -1,0 +1,111 @@
+//! The interpreter of meanings: what a call must return, as balls, under a meaning and a contract.
+
+mod fallback;
+mod reference;
+
+use qkvet_spec::{Call, Contract, Dtype, EmptyLse, LseBase, Meaning};
+
+use self::fallback::{Budget, MOST_WEIGHTS, recompute};
+pub use self::reference::{Reference, References};
+
+use crate::ball::Ball;
+use crate::bound::{bound, lse_bound_in};
+use crate::enclosure::{Lse, RowStats, enclose_with};
+use crate::gemm::Products;
+use crate::lowering::{Maps, Want, lower, width_of};
+
+/// The exact output of a call, enclosed, and how far an implementation under a contract may be from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// `(b, h_q, n_q, width)`.
+    pub shape: [usize; 4],
+    /// Format of the result under the contract; of weights and of a log-sum-exp the least precise one that is allowed.
+    pub dtype: Dtype,
+    /// The enclosure, row-major.
+    pub exact: Vec<Ball>,
+    /// Proved bound of the contract, ∞ where it is vacuous.
+    pub hard: Vec<f64>,
+    /// Probabilistic bound of the contract.
+    pub probable: Vec<f64>,
+    /// Where each row comes from, `(b, h_q, n_q)`.
+    pub rows: Vec<Reference>,
+}
+
+/// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
+///
+/// # Shapes
+/// `(b, h_q, n_q, d_v)` for [`Want::Output`] (the width as the meaning says), `(b, h_q, n_q, n_k)` for [`Want::Weights`],
+/// `(b, h_q, n_q, 1)` for [`Want::Lse`].
+///
+/// # Error bound
+/// Radii as in `docs/bounds.md#output`, bounds as in `docs/bounds.md#contract`. Where the radius of a row exceeds the bound, the row
+/// is computed again in arbitrary precision (`docs/bounds.md#fallback`), and `rows` says so.
+pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want) -> Expected {
+    interpret_with(meaning, call, contract, want, Products::Faer)
+}
+
+/// [`interpret`] with the given matrix products: with [`Products::FixedOrder`] every number is the same on every machine.
+pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want: Want, products: Products) -> Expected {
+    let dims = call.dims();
+    let inner = width_of(want, dims);
+    let width = if want == Want::Output { Maps::new(meaning, call).output_width() } else { inner };
+    let total = dims.b * dims.h_q * dims.n_q * width;
+    let mut expected = Expected {
+        shape: [dims.b, dims.h_q, dims.n_q, width],
+        dtype: match want {
+            Want::Output => contract.output(),
+            Want::Weights => call.dtype(),
+            Want::Lse => contract.lse(),
+        },
+        exact: Vec::with_capacity(total),
+        hard: Vec::with_capacity(total),
+        probable: Vec::with_capacity(total),
+        rows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
+    };
+    let mut budget = Budget(MOST_WEIGHTS);
+    for item in 0..dims.b {
+        for h in 0..dims.h_q {
+            let lowered = lower(meaning, call, item, h, want);
+            let head = lowered.head();
+            let mut enclosure = enclose_with(&head, products);
+            let mut allowed = bound(&head, &enclosure, contract);
+            expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, &mut budget));
+            for i in 0..dims.n_q {
+                if want == Want::Lse {
+                    expected.exact.push(lse_ball(meaning, &enclosure.rows[i]));
+                    expected.hard.push(lse_bound_in(meaning.lse_base, allowed.lse_hard[i]));
+                    expected.probable.push(lse_bound_in(meaning.lse_base, allowed.lse_probable[i]));
+                    continue;
+                }
+                for c in 0..width {
+                    let at = i * inner + c;
+                    let (ball, hard, probable) = if c < inner {
+                        let rad = enclosure.rad[at];
+                        (Ball { mid: enclosure.mid[at], rad, soft: rad }, allowed.hard[at], allowed.probable[at])
+                    } else {
+                        (Ball::exact(0.0), 0.0, 0.0)
+                    };
+                    expected.exact.push(ball);
+                    expected.hard.push(hard);
+                    expected.probable.push(probable);
+                }
+            }
+        }
+    }
+    expected
+}
+
+/// The log-sum-exp of a row in the base of the meaning.
+fn lse_ball(meaning: &Meaning, row: &RowStats) -> Ball {
+    let Lse { mid, rad } = row.lse;
+    let natural = Ball { mid, rad, soft: rad };
+    match (mid.is_infinite(), meaning.lse_base) {
+        (true, _) if meaning.empty_lse == EmptyLse::Infinity => Ball::exact(f64::INFINITY),
+        (true, _) | (false, LseBase::Natural) => natural,
+        // log₂e is half a unit of the last place of a number in [1, 2) away from its double at most.
+        (false, LseBase::Two) => {
+            let rad = f64::EPSILON / 2.0;
+            natural * Ball { mid: std::f64::consts::LOG2_E, rad, soft: rad }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The values that each option of a suite's cases takes, simplest first. All are exact in every format.
+
+use qkvet_spec::{CallOption, Window};
+
+/// Whether an option is none of the four of plain cases: scale, causal, mask, bias.
+pub(crate) fn is_extended(option: CallOption) -> bool {
+    !matches!(option, CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias)
+}
+
+/// The scale of a call. Each explicit one is exact in every format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScaleChoice {
+    /// None given.
+    Default,
+    /// 1/2.
+    Half,
+    /// 3/32: far from the default of every ordinary width.
+    Small,
+    /// −3/8: the order of the keys is reversed.
+    Negative,
+    /// 1: scores are the dot products.
+    One,
+    /// 0, which is not "none given": every visible key weighs the same.
+    Zero,
+}
+
+impl ScaleChoice {
+    /// Every choice, simplest first.
+    pub const ALL: [Self; 6] = [Self::Default, Self::Half, Self::Small, Self::Negative, Self::One, Self::Zero];
+
+    /// The factor given to the call.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Default => None,
+            Self::Half => Some(0.5),
+            Self::Small => Some(0.093_75),
+            Self::Negative => Some(-0.375),
+            Self::One => Some(1.0),
+            Self::Zero => Some(0.0),
+        }
+    }
+}
+
+/// The softcap of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SoftcapChoice {
+    /// 30: bends only large scores.
+    Thirty,
+    /// 1/2: levels nearly all scores.
+    Half,
+    /// 4.
+    Four,
+}
+
+impl SoftcapChoice {
+    /// Every choice, simplest first.
+    pub const ALL: [Self; 3] = [Self::Thirty, Self::Half, Self::Four];
+
+    /// The cap given to the call.
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Thirty => 30.0,
+            Self::Half => 0.5,
+            Self::Four => 4.0,
+        }
+    }
+}
+
+/// Farther than any extent.
+const FAR: usize = 1 << 20;
+
+/// Windows of a call, simplest first: some keys before the query, its own key, both sides, no future, one key behind it, all.
+pub(crate) const WINDOWS: [Window; 6] = [
+    Window { left: Some(2), right: Some(0) },
+    Window { left: Some(0), right: Some(0) },
+    Window { left: Some(3), right: Some(1) },
+    Window { left: None, right: Some(0) },
+    Window { left: Some(1), right: None },
+    Window { left: Some(FAR), right: Some(FAR) },
+];
+
+/// The sinks of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SinkChoice {
+    /// Multiples of 1/2 up to 4: among the scores.
+    Near,
+    /// Far above or far below the scores: they take everything or nothing.
+    Far,
+}
+
+impl SinkChoice {
+    /// Every choice, simplest first.
+    pub const ALL: [Self; 2] = [Self::Near, Self::Far];
+}
+
+/// The slopes of ALiBi of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AlibiChoice {
+    /// 2⁻¹ to 2⁻⁸, head by head and again.
+    Geometric,
+    /// The same with the opposite sign at every third head: distant keys weigh more.
+    Signed,
+}
+
+impl AlibiChoice {
+    /// Every choice, simplest first.
+    pub const ALL: [Self; 2] = [Self::Geometric, Self::Signed];
+
+    /// The slope of head `h`.
+    pub(crate) fn slope(self, h: usize) -> f64 {
+        let slope = (0..=h % 8).fold(1.0, |slope, _| slope / 2.0);
+        if self == Self::Signed && h.is_multiple_of(3) { -slope } else { slope }
+    }
+}
+
+/// Which queries and keys belong together: lengths or packed sequences, which exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SequenceChoice {
+    /// Numbers of keys that exist.
+    KeyLengths,
+    /// Numbers of queries that exist.
+    QueryLengths,
+    /// Both.
+    BothLengths,
+    /// Several sequences in one.
+    Packed,
+}
+
+impl SequenceChoice {
+    /// Every choice, simplest first.
+    pub const ALL: [Self; 4] = [Self::KeyLengths, Self::QueryLengths, Self::BothLengths, Self::Packed];
+
+    /// Options that it switches on.
+    pub fn options(self) -> &'static [CallOption] {
+        match self {
+            Self::KeyLengths => &[CallOption::KeyLengths],
+            Self::QueryLengths => &[CallOption::QueryLengths],
+            Self::BothLengths => &[CallOption::KeyLengths, CallOption::QueryLengths],
+            Self::Packed => &[CallOption::Packed],
+        }
+    }
+}

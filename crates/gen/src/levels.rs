@@ -1,0 +1,207 @@
+//! What the factors of a suite's covering arrays range over for one law.
+
+use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values, Window};
+
+use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WINDOWS};
+use crate::cover::{Factor, Row};
+use crate::plan::CasePlan;
+use crate::source::Source;
+use crate::usage::Usage;
+
+/// Places of the factors in a row. The last five are in extended arrays only.
+const SHAPE: usize = 0;
+const VALUES: usize = 1;
+const SCALE: usize = 2;
+const CAUSAL: usize = 3;
+const MASK: usize = 4;
+const MASK_FORM: usize = 5;
+const BIAS: usize = 6;
+const SOFTCAP: usize = 7;
+const WINDOW: usize = 8;
+const SINKS: usize = 9;
+const ALIBI: usize = 10;
+const SEQUENCES: usize = 11;
+
+/// What each factor of a covering array ranges over for one law.
+pub(crate) struct Levels {
+    shapes: Vec<Dims>,
+    values: Vec<Values>,
+    scales: Vec<ScaleChoice>,
+    causal: bool,
+    masks: Vec<MaskPattern>,
+    mask_forms: Vec<BroadcastForm>,
+    bias_forms: Vec<BroadcastForm>,
+    extension: Option<Extension>,
+}
+
+/// What an extended covering array ranges over besides.
+struct Extension {
+    /// How many of the value families are those of the suite itself.
+    plain_values: usize,
+    softcaps: Vec<SoftcapChoice>,
+    windows: Vec<Window>,
+    sinks: Vec<SinkChoice>,
+    slopes: Vec<AlibiChoice>,
+    sequences: Vec<SequenceChoice>,
+}
+
+impl Levels {
+    /// Shape, values, scale, causal, mask and bias.
+    pub(crate) fn plain(suite: &Suite, law: &CheckedLaw) -> Self {
+        let usage = Usage::of(law);
+        let has = |option| law.law.options.contains(&option);
+        let mut shapes = Vec::new();
+        for dims in suite.shapes.iter().filter(|dims| usage.admits(law, dims)) {
+            let dims = usage.reduce(dims, &suite.shapes[0]);
+            if !shapes.contains(&dims) {
+                shapes.push(dims);
+            }
+        }
+        let scales = ScaleChoice::ALL
+            .into_iter()
+            .filter(|scale| match scale {
+                ScaleChoice::Default => true,
+                ScaleChoice::Zero => has(CallOption::Scale) && !usage.margin,
+                _ => has(CallOption::Scale),
+            })
+            .collect();
+        let list = |option, forms: &[BroadcastForm]| if has(option) { distinct(forms) } else { Vec::new() };
+        let masked = has(CallOption::Mask) && !suite.masks.is_empty() && !suite.broadcast.is_empty();
+        Self {
+            shapes,
+            values: usage.families(&suite.values),
+            scales,
+            causal: has(CallOption::Causal),
+            masks: if masked { distinct(&suite.masks) } else { Vec::new() },
+            mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
+            bias_forms: list(CallOption::Bias, &suite.broadcast),
+            extension: None,
+        }
+    }
+
+    /// All options; none where the suite is not extended or the law has nothing that is not in [`Levels::plain`].
+    pub(crate) fn extended(suite: &Suite, law: &CheckedLaw) -> Option<Self> {
+        let section = suite.extended.as_ref()?;
+        let plain = Self::plain(suite, law);
+        let all = [suite.values.as_slice(), &section.values].concat();
+        let mut values = plain.values.clone();
+        values.extend(
+            Usage::of(law)
+                .families(&all)
+                .into_iter()
+                .filter(|family| section.values.contains(family) && !suite.values.contains(family)),
+        );
+        let extension = Extension {
+            plain_values: plain.values.len(),
+            softcaps: allowed(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            windows: allowed(law, &WINDOWS, |_| &[CallOption::Window]),
+            sinks: allowed(law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
+            slopes: allowed(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
+            sequences: allowed(law, &SequenceChoice::ALL, |choice| choice.options()),
+        };
+        let levels = Self { values, extension: Some(extension), ..plain };
+        levels.factors().iter().any(|factor| factor.plain < factor.levels).then_some(levels)
+    }
+
+    /// Shape, values, scale, causal, mask pattern (0: off), mask form (only with a mask), bias form (0: off); then, in extended
+    /// arrays, softcap, window, sinks, ALiBi, lengths or packed sequences (0: off).
+    pub(crate) fn factors(&self) -> Vec<Factor> {
+        let mut factors = vec![
+            Factor::free(self.shapes.len()),
+            Factor::free(self.values.len()),
+            Factor::free(self.scales.len()),
+            Factor::free(1 + usize::from(self.causal)),
+            Factor::free(1 + self.masks.len()),
+            Factor { needs: Some(MASK), ..Factor::free(self.mask_forms.len()) },
+            Factor::free(1 + self.bias_forms.len()),
+        ];
+        if let Some(extension) = &self.extension {
+            factors[VALUES].plain = extension.plain_values;
+            let Extension { softcaps, windows, sinks, slopes, sequences, .. } = extension;
+            let choices = [softcaps.len(), windows.len(), sinks.len(), slopes.len(), sequences.len()];
+            factors.extend(choices.map(|n| Factor { plain: 1, ..Factor::free(1 + n) }));
+        }
+        factors
+    }
+
+    /// Rows with one option on and the others off, `count` for each: many targets take few options or one at a time, and a
+    /// covering array rarely leaves one alone. Plain arrays begin with `2 · count` rows in which every option is off, extended
+    /// ones with `count` in which only the value family is none of the suite's own.
+    pub(crate) fn alone(&self, count: usize, rotation: usize) -> Vec<Row> {
+        let factors = self.factors();
+        let row = |n: usize, values: usize, option: Option<usize>| {
+            let pick = |levels: usize, stride: usize| (rotation + option.unwrap_or(0) + n * stride) % levels.max(1);
+            let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
+                (SHAPE, _) => Some(pick(factor.levels, 5)),
+                (VALUES, _) => Some(values + pick(factor.levels - values, 3)),
+                (at, _) if Some(at) == option => Some(1 + pick(factor.levels - 1, 1)),
+                (_, Some(needs)) => (Some(needs) == option).then(|| pick(factor.levels, 1)),
+                (_, None) => Some(0),
+            };
+            factors.iter().enumerate().map(level).collect::<Row>()
+        };
+        let (off, options): (_, &[usize]) = match &self.extension {
+            None => ((2 * count, 0), &[SCALE, CAUSAL, MASK, BIAS]),
+            Some(extension) if extension.plain_values < self.values.len() => {
+                ((count, extension.plain_values), &[SOFTCAP, WINDOW, SINKS, ALIBI, SEQUENCES])
+            }
+            Some(_) => ((0, 0), &[SOFTCAP, WINDOW, SINKS, ALIBI, SEQUENCES]),
+        };
+        let mut rows: Vec<Row> = (0..off.0).map(|n| row(n, off.1, None)).collect();
+        for option in options.iter().copied().filter(|option| factors[*option].levels > 1) {
+            // Each kind of lengths counts as an option.
+            let count = if option == SEQUENCES && count > 0 { count.max(factors[option].levels - 1) } else { count };
+            rows.extend((0..count).map(|n| row(n, 0, Some(option))));
+        }
+        rows
+    }
+
+    /// The plan of a row.
+    pub(crate) fn plan(&self, law: &CheckedLaw, dtype: Dtype, row: &Row, seed: u64) -> CasePlan {
+        let level = |factor: usize| row.get(factor).copied().flatten().unwrap_or(0);
+        let optional = |factor: usize| level(factor).checked_sub(1);
+        let law_dims = law.given.iter().filter_map(|given| match given.domain {
+            Domain::Dim { low, high } => Some(Source(seed).draws(&given.names[0]).between(low, high)),
+            _ => None,
+        });
+        let extension = self.extension.as_ref();
+        CasePlan {
+            law: law.law.law.clone(),
+            dtype,
+            dims: self.shapes[level(SHAPE)],
+            law_dims: law_dims.collect(),
+            scale: self.scales[level(SCALE)],
+            causal: level(CAUSAL) == 1,
+            mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
+            bias: optional(BIAS).map(|form| self.bias_forms[form]),
+            softcap: extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?])),
+            window: extension.and_then(|extension| Some(extension.windows[optional(WINDOW)?])),
+            sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
+            alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),
+            sequences: extension.and_then(|extension| Some(extension.sequences[optional(SEQUENCES)?])),
+            values: self.values[level(VALUES)],
+            tiny: false,
+            seed,
+        }
+    }
+}
+
+/// Choices all of whose options the law ranges over.
+pub(crate) fn allowed<T: Copy>(
+    law: &CheckedLaw,
+    choices: &[T],
+    options: impl Fn(T) -> &'static [CallOption],
+) -> Vec<T> {
+    let ranges = |choice: &T| options(*choice).iter().all(|option| law.law.options.contains(option));
+    choices.iter().copied().filter(ranges).collect()
+}
+
+fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        if !kept.contains(item) {
+            kept.push(*item);
+        }
+    }
+    kept
+}
