@@ -84,7 +84,7 @@ fn cases(catalog: &Catalog, dtype: Dtype, n_k: usize, values: Values) -> Vec<Cas
     let long = &catalog.suites["long"];
     let shapes: Vec<Dims> = long.shapes.iter().copied().filter(|dims| dims.n_k == n_k).collect();
     assert!(!shapes.is_empty(), "no shape of {n_k} keys");
-    let suite = Suite { shapes, values: vec![values], masks: Vec::new(), ..long.clone() };
+    let suite = Suite { shapes, values: vec![values], masks: Vec::new(), extended: None, ..long.clone() };
     let law = &catalog.laws["value"];
     let all = plans(&suite, &[law], &[dtype], 0);
     let built = all.iter().map(|plan| build(law, plan).expect("a case"));

@@ -149,7 +149,7 @@ fn stored_weight(weight: f64, execution: &Execution, dtype: Dtype) -> f64 {
 
 /// `ln Σ e^z` over the keys of one query and the sink.
 fn log_sum_exp(head: &Head<'_>, logits: &[f64], how: &How<'_>, r: impl Fn(f64) -> f64) -> f64 {
-    let all = || logits.iter().copied().chain(head.sink.map(&r));
+    let all = || logits.iter().copied().chain(joining_sink(head).map(&r));
     let max = all().fold(f64::NEG_INFINITY, f64::max);
     if max == f64::NEG_INFINITY {
         return match how.meaning.empty_lse {
@@ -166,10 +166,14 @@ fn log_sum_exp(head: &Head<'_>, logits: &[f64], how: &How<'_>, r: impl Fn(f64) -
     }
 }
 
+/// The sink. It joins a sum, and without division there is none.
+fn joining_sink(head: &Head<'_>) -> Option<f64> {
+    head.sink.filter(|_| head.normalization != Normalization::None)
+}
+
 /// Softmax over the keys of one query, then the weighted sum of the values.
 fn row(head: &Head<'_>, logits: &[f64], execution: &Execution, dtype: Dtype, r: impl Fn(f64) -> f64) -> Vec<f64> {
-    // A sink joins a sum, and without division there is none.
-    let sink = head.sink.filter(|_| head.normalization == Normalization::OverKeys).map(&r);
+    let sink = joining_sink(head).map(&r);
     let max = logits.iter().copied().fold(sink.unwrap_or(f64::NEG_INFINITY), f64::max);
     let mut sums = vec![0.0; head.d_v];
     if max == f64::NEG_INFINITY {

@@ -2,6 +2,11 @@
 
 use qkvet_spec::{CallOption, Window};
 
+use crate::source::Draws;
+
+/// Tiles of kernels, largest first: what lies at their ends is lost first.
+pub(crate) const TILES: [usize; 5] = [256, 128, 64, 32, 16];
+
 /// Whether an option is none of the four of plain cases: scale, causal, mask, bias.
 pub(crate) fn is_extended(option: CallOption) -> bool {
     !matches!(option, CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias)
@@ -69,15 +74,50 @@ impl SoftcapChoice {
 /// Farther than any extent.
 const FAR: usize = 1 << 20;
 
-/// Windows of a call, simplest first: some keys before the query, its own key, both sides, no future, one key behind it, all.
-pub(crate) const WINDOWS: [Window; 6] = [
+/// Windows of a call, simplest first: some keys before the query, its own key, both sides, no future, one key behind it, some
+/// keys after it, the past and a little more, all.
+pub(crate) const WINDOWS: [Window; 8] = [
     Window { left: Some(2), right: Some(0) },
     Window { left: Some(0), right: Some(0) },
     Window { left: Some(3), right: Some(1) },
     Window { left: None, right: Some(0) },
     Window { left: Some(1), right: None },
+    Window { left: Some(0), right: Some(5) },
+    Window { left: None, right: Some(2) },
     Window { left: Some(FAR), right: Some(FAR) },
 ];
+
+/// The window of a call, simplest first: the fixed ones, then those whose edge is about a tile away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WindowChoice {
+    /// One of [`WINDOWS`].
+    Fixed(Window),
+    /// As wide as a tile, give or take a key, and nothing after the query.
+    TileBehind,
+    /// The same, and a few keys after the query.
+    TileAround,
+}
+
+impl WindowChoice {
+    /// Every choice, simplest first.
+    pub(crate) fn all() -> Vec<Self> {
+        WINDOWS.into_iter().map(Self::Fixed).chain([Self::TileBehind, Self::TileAround]).collect()
+    }
+
+    /// The window among `n_k` keys.
+    pub(crate) fn window(self, n_k: usize, draws: &mut Draws) -> Window {
+        let behind = |draws: &mut Draws| {
+            let edges: Vec<usize> =
+                TILES.into_iter().flat_map(|tile| [tile - 1, tile, tile + 1]).filter(|edge| *edge < n_k).collect();
+            if edges.is_empty() { n_k / 2 } else { edges[draws.below(edges.len())] }
+        };
+        match self {
+            Self::Fixed(window) => window,
+            Self::TileBehind => Window { left: Some(behind(draws)), right: Some(0) },
+            Self::TileAround => Window { left: Some(behind(draws)), right: Some(draws.between(1, 9)) },
+        }
+    }
+}
 
 /// The sinks of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -45,9 +45,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Column `t` of the value of a key in the routed family: a one in the column of the key's rank.
+    /// Column `t` of the value of a key in the routed family: a one in the key's own column, or, where there are more keys than
+    /// columns, in that of its rank.
     pub(crate) fn one_hot(&self, item: usize, head: usize, j: usize, t: usize, cols: usize) -> f64 {
-        f64::from(u8::from(self.routes[item * self.heads + head][j].rank % cols == t))
+        let routes = &self.routes[item * self.heads + head];
+        let column = if routes.len() <= cols { j } else { routes[j].rank % cols };
+        f64::from(u8::from(column == t))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the factors of a suite's covering arrays range over for one law.
 
-use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values, Window};
+use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values};
 
-use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WINDOWS};
+use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
 use crate::cover::{Factor, Row};
 use crate::plan::CasePlan;
 use crate::source::Source;
@@ -39,7 +39,7 @@ struct Extension {
     /// How many of the value families are those of the suite itself.
     plain_values: usize,
     softcaps: Vec<SoftcapChoice>,
-    windows: Vec<Window>,
+    windows: Vec<WindowChoice>,
     sinks: Vec<SinkChoice>,
     slopes: Vec<AlibiChoice>,
     sequences: Vec<SequenceChoice>,
@@ -94,7 +94,7 @@ impl Levels {
         let extension = Extension {
             plain_values: plain.values.len(),
             softcaps: allowed(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
-            windows: allowed(law, &WINDOWS, |_| &[CallOption::Window]),
+            windows: allowed(law, &WindowChoice::all(), |_| &[CallOption::Window]),
             sinks: allowed(law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
             slopes: allowed(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
             sequences: allowed(law, &SequenceChoice::ALL, |choice| choice.options()),
@@ -165,17 +165,19 @@ impl Levels {
             _ => None,
         });
         let extension = self.extension.as_ref();
+        let dims = self.shapes[level(SHAPE)];
+        let window = extension.and_then(|extension| Some(extension.windows[optional(WINDOW)?]));
         CasePlan {
             law: law.law.law.clone(),
             dtype,
-            dims: self.shapes[level(SHAPE)],
+            dims,
             law_dims: law_dims.collect(),
             scale: self.scales[level(SCALE)],
             causal: level(CAUSAL) == 1,
             mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
             bias: optional(BIAS).map(|form| self.bias_forms[form]),
             softcap: extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?])),
-            window: extension.and_then(|extension| Some(extension.windows[optional(WINDOW)?])),
+            window: window.map(|choice| choice.window(dims.n_k, &mut Source(seed).draws("window"))),
             sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
             alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),
             sequences: extension.and_then(|extension| Some(extension.sequences[optional(SEQUENCES)?])),

@@ -1,10 +1,8 @@
 //! The routed family: every key belongs to one class of queries and has a rank in it, which is the column in which its value
 //! holds a one. So the output of a query of the class reads `1/m` in the columns of the keys that it sees, and 0 elsewhere.
 
+use crate::choice::TILES;
 use crate::source::Draws;
-
-/// Tiles of kernels, largest first: keys at their ends are lost first.
-const TILES: [usize; 5] = [256, 128, 64, 32, 16];
 
 /// Where a key is routed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -137,14 +137,35 @@ impl Shrinker<'_> {
         let best = self.best.clone();
         let _ = before(&SoftcapChoice::ALL, best.softcap)
             .any(|softcap| self.take(CasePlan { softcap: Some(softcap), ..self.best.clone() }));
-        let _ = before(&WINDOWS, best.window)
-            .any(|window| self.take(CasePlan { window: Some(window), ..self.best.clone() }));
+        let simpler =
+            best.window.map_or(0, |now| WINDOWS.iter().position(|choice| *choice == now).unwrap_or(WINDOWS.len()));
+        let fixed =
+            WINDOWS[..simpler].iter().any(|window| self.take(CasePlan { window: Some(*window), ..best.clone() }));
+        if !fixed && simpler == WINDOWS.len() {
+            self.narrow_window();
+        }
         let _ = before(&SinkChoice::ALL, best.sinks)
             .any(|sinks| self.take(CasePlan { sinks: Some(sinks), ..self.best.clone() }));
         let _ = before(&AlibiChoice::ALL, best.alibi)
             .any(|alibi| self.take(CasePlan { alibi: Some(alibi), ..self.best.clone() }));
         let _ = before(&SequenceChoice::ALL, best.sequences)
             .any(|sequences| self.take(CasePlan { sequences: Some(sequences), ..self.best.clone() }));
+    }
+
+    /// Sides of the window, halved and then one by one, while the case still fails.
+    fn narrow_window(&mut self) {
+        for step in [|side: usize| side / 2, |side: usize| side - 1] {
+            for right in [false, true] {
+                while let Some(mut window) = self.best.window {
+                    let side = if right { &mut window.right } else { &mut window.left };
+                    let Some(now) = side.filter(|now| *now > 0) else { break };
+                    *side = Some(step(now));
+                    if !self.take(CasePlan { window: Some(window), ..self.best.clone() }) {
+                        break;
+                    }
+                }
+            }
+        }
     }
 
     fn simplify_values(&mut self) {

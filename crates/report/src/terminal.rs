@@ -80,6 +80,7 @@ pub fn finding(finding: &Finding) -> String {
     };
     let room = if margin.is_empty() { WIDTH } else { WIDTH - 48 };
     row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)));
+    wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default());
     row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default());
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {

@@ -88,6 +88,9 @@ pub struct Finding {
     pub witness: Witness,
     /// What was expected there and what came.
     pub evidence: Evidence,
+    /// Keys that a query weighs and those that it should, where an output of one of the cases tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
     /// The fault that explains these cases and how many of the failing cases it matches, or the standard that a convention departs from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,

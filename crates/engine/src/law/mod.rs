@@ -8,10 +8,12 @@ mod evaluate;
 mod expression;
 mod function;
 mod matrices;
+mod reading;
 mod relation;
 mod session;
 mod value;
 
 pub use call::{CallRecord, CallResult};
 pub use evaluate::{Judge, confirms, evaluate, explains};
+pub use reading::{Reading, read_keys};
 pub use session::{Outcome, judge_call};

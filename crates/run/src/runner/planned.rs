@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{CallOption, Case, CheckedLaw, Dims, Dtype, Meaning, Suite, Target};
+use qkvet_spec::{CallOption, Case, CheckedLaw, Dims, Dtype, Meaning, Suite, Target, Values};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -124,6 +124,11 @@ impl Planned<'_> {
             Self::Frozen(_) => 0,
         };
         d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v)) + own
+    }
+
+    /// Whether its values are such that an output may tell which keys a query sees.
+    pub(super) fn is_routed(&self) -> bool {
+        matches!(self, Self::Plan(plan) if plan.values == Values::Routed && !plan.tiny)
     }
 
     /// Whether the option is on.

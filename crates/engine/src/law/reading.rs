@@ -1,0 +1,51 @@
+//! Which keys a query weighs, read off its output.
+
+use qkvet_spec::{Contract, Dims, Meaning};
+
+use super::call::CallRecord;
+use crate::interpret::interpret;
+use crate::lowering::Want;
+
+/// Weights below this are none: of the keys of a routed case the dead ones have less than `e^−1000`, the others `1/n_k` at least.
+const LEAST_WEIGHT: f64 = 1e-30;
+
+/// One row of an output that tells which keys hold weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Batch item.
+    pub item: usize,
+    /// Query head.
+    pub head: usize,
+    /// Query.
+    pub query: usize,
+    /// Keys that hold weight in the output.
+    pub weighed: Vec<usize>,
+    /// Keys that hold weight under the meaning.
+    pub expected: Vec<usize>,
+}
+
+/// The first row of the call's output in which a query weighs other keys than under `meaning`; `None` where the output cannot
+/// be read or every row weighs what it should.
+///
+/// An output can be read where the values of every head are rows of the identity: column `j` of it is the weight of key `j`.
+/// A row with a number that is not finite is not read.
+pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> Option<Reading> {
+    let (call, output) = (&record.call, &record.output.output);
+    let Dims { b, h_q, n_q, n_k, d_v, .. } = call.dims();
+    if n_k > d_v || output.shape != [b, h_q, n_q, d_v] {
+        return None;
+    }
+    let is_one_hot = |(at, x): (usize, &f64)| *x == f64::from(u8::from(at / d_v % n_k == at % d_v));
+    if !call.value.data.iter().enumerate().all(is_one_hot) {
+        return None;
+    }
+    let weights = interpret(meaning, call, contract, Want::Weights).exact;
+    (0..b * h_q * n_q).find_map(|row| {
+        let (weights, output) = (&weights[row * n_k..][..n_k], &output.data[row * d_v..][..d_v]);
+        let weighed: Vec<usize> = (0..n_k).filter(|j| output[*j] != 0.0).collect();
+        let expected: Vec<usize> = (0..n_k).filter(|j| weights[*j].mid > LEAST_WEIGHT).collect();
+        let (item, head, query) = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
+        let is_read = output.iter().all(|x| x.is_finite()) && weighed != expected;
+        is_read.then_some(Reading { item, head, query, weighed, expected })
+    })
+}
