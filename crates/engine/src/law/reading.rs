@@ -6,7 +6,8 @@ use super::call::CallRecord;
 use crate::interpret::interpret;
 use crate::lowering::Want;
 
-/// Weights below this are none: of the keys of a routed case the dead ones have less than `e^−1000`, the others `1/n_k` at least.
+/// Weights below this are none: of the keys of a routed case the dead ones have less than `e^−1000`, the others more than
+/// `1/(2 n_k)`.
 const LEAST_WEIGHT: f64 = 1e-30;
 
 /// One row of an output that tells which keys hold weight.
@@ -28,7 +29,7 @@ pub struct Reading {
 /// be read or every row weighs what it should.
 ///
 /// An output can be read where the values of every head are rows of the identity: column `j` of it is the weight of key `j`.
-/// A row with a number that is not finite is not read.
+/// A row is not read if any number in it is neither a weight nor none.
 pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> Option<Reading> {
     let (call, output) = (&record.call, &record.output.output);
     let Dims { b, h_q, n_q, n_k, d_v, .. } = call.dims();
@@ -42,10 +43,12 @@ pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
     let weights = interpret(meaning, call, contract, Want::Weights).exact;
     (0..b * h_q * n_q).find_map(|row| {
         let (weights, output) = (&weights[row * n_k..][..n_k], &output.data[row * d_v..][..d_v]);
-        let weighed: Vec<usize> = (0..n_k).filter(|j| output[*j] != 0.0).collect();
+        let weight =
+            |x: f64| if x.abs() < LEAST_WEIGHT { Some(false) } else { (x * 2.0 * n_k as f64 >= 1.0).then_some(true) };
+        let held: Vec<bool> = output.iter().map(|x| weight(*x)).collect::<Option<_>>()?;
+        let weighed: Vec<usize> = (0..n_k).filter(|j| held[*j]).collect();
         let expected: Vec<usize> = (0..n_k).filter(|j| weights[*j].mid > LEAST_WEIGHT).collect();
         let (item, head, query) = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
-        let is_read = output.iter().all(|x| x.is_finite()) && weighed != expected;
-        is_read.then_some(Reading { item, head, query, weighed, expected })
+        (weighed != expected).then_some(Reading { item, head, query, weighed, expected })
     })
 }

@@ -222,15 +222,15 @@ fn reading(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<String> {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
         let reading = done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
-        Some(format!("{} (case {}: {})", reading_text(&reading), done.id, done.call))
+        Some(format!("{} (case {})", reading_text(&reading), done.id))
     })
 }
 
-/// `query 3 of head 1 of item 0 weighs keys 0, 2; expected 0, 2, 5`.
+/// `b=0, h=1, i=3 weighs keys 0, 2; expected 0, 2, 5`.
 fn reading_text(reading: &Reading) -> String {
     let Reading { item, head, query, weighed, expected } = reading;
     let (weighed, expected) = (keys_text(weighed), keys_text(expected));
-    format!("query {query} of head {head} of item {item} weighs keys {weighed}; expected {expected}")
+    format!("query [b={item}, h={head}, i={query}] weighs keys {weighed}; expected {expected}")
 }
 
 /// Keys with ranges for what is in a row: `0–15, 17`; `none`.
