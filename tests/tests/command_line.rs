@@ -153,8 +153,20 @@ fn unknown_names_get_the_nearest_known_one() {
     check(&["check", "builtin:flash", "--contract", "bf16-flas"], "did you mean `bf16-flash`?");
     check(&["check", "builtin:flash", "--contract", "bf16-flash+split-vk"], "did you mean `split-kv`?");
     check(&["check", "builtin:flash", "--contract", "f32+f16-accumulation"], "expected a contract of float16");
+    check(&["check", "builtin:flash", "--contract", "tile-64"], "such as bf16-flash+tile-64");
+    check(&["check", "builtin:flash", "--contract", "+split-kv"], "such as bf16-flash+split-kv");
     check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
-    check(&["explain", "QK999"], "expected a law, fault, convention, contract or code");
+    check(&["explain", "QK999"], "expected a law, fault, convention, contract, suite, option, verdict or code");
+    for (wrong, right) in [
+        ("suspct", "SUSPECT"),
+        ("softcp", "softcap"),
+        ("cor", "core"),
+        ("tile-x", "tile-N"),
+        ("windw_size", "window_size"),
+    ] {
+        check(&["explain", wrong], &format!("did you mean `{right}`?"));
+    }
+    check(&["explain", "bf16-flash+tiel-64"], "modifier `tiel-64`: expected a known modifier");
     check(&["schema", "lw"], "did you mean `law`?");
     check(&["replay", "c-0000"], "expected a stored case");
 }
@@ -183,6 +195,55 @@ fn a_composed_contract_is_judged_by_and_named() {
     assert_eq!(report["run"]["contracts"]["float32"], "f32+depth-64+tile-32");
 }
 
+/// A contract that was declared and judges nothing is never passed over.
+#[test]
+fn a_contract_of_another_format_is_told() {
+    let folder = folder();
+    let check = |args: &[&str], code: i32, parts: &[&str]| {
+        let all = [&["check"], args, &["--suite", "smoke", "--law", "value", "-q"]].concat();
+        run(folder.path(), &all).expect(code, parts);
+    };
+    let flash = "builtin:flash";
+    let said = ["contract `bf16-flash`: expected one of a format that is checked here (float32), got one of bfloat16"];
+    check(&[flash, "--dtype", "float32", "--contract", "bf16-flash"], 2, &[said[0], "of float32 there are f32, tf32"]);
+    let both = ["--contract", "bf16-flash", "--contract", "f32+tile-64"];
+    let told = "warning: contract bf16-flash judges nothing here: it is of bfloat16, and this run checks float32";
+    check(&[&[flash, "--dtype", "float32"], &both[..]].concat(), 0, &[told, "under f32+tile-64"]);
+    check(
+        &[&[flash, "--dtype", "float32,bfloat16"], &both[..]].concat(),
+        0,
+        &["under f32+tile-64", "under bf16-flash"],
+    );
+    let two = [flash, "--contract", "f32", "--contract", "tf32"];
+    check(&two, 2, &["contract for float32: expected one, got `f32` and `tf32`"]);
+    // The file speaks of the target, not of this run; but not against itself.
+    let entry =
+        |more: &str| format!("targets:\n  mine:\n    target: builtin:flash\n    contracts: [bf16-flash]\n{more}");
+    write(&folder, "qkvet.yaml", &entry(""));
+    check(&["mine", "--dtype", "float32"], 0, &[told, "under f32"]);
+    check(&["mine", "--dtype", "bfloat16", "--contract", "bf16-unfused"], 0, &["under bf16-unfused"]);
+    write(&folder, "qkvet.yaml", &entry("    dtypes: [float32]\n"));
+    let said = "contract `bf16-flash`: expected one of the `dtypes` beside it (float32), got one of bfloat16";
+    check(&["mine"], 2, &[said]);
+}
+
+/// In eight bits nothing is called, whatever else is declared; the way to say what is meant is named.
+#[test]
+fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
+    let folder = folder();
+    let args = ["check", "builtin:standard", "--suite", "smoke", "--dtype", "float32", "-q"];
+    let declare = |contracts: &[&str]| {
+        let flags: Vec<&str> = contracts.iter().flat_map(|contract| ["--contract", *contract]).collect();
+        run(folder.path(), &[&args[..], &flags].concat())
+    };
+    let said = "contract `e4m3-flash`: expected one of a format that cases are called in (float64, float32, bfloat16, float16)";
+    for contracts in [&["e4m3-flash"][..], &["f32", "e4m3-flash"]] {
+        declare(contracts).expect(2, &[said, "keeps bf16-flash+e4m3-operands or the like"]);
+    }
+    declare(&["f32+e4m3-operands"]).expect(0, &["under f32+e4m3-operands", "no finding in"]);
+    run(folder.path(), &["explain", "e5m2-flash"]).expect(0, &["none yet", "--contract bf16-flash+e5m2-operands"]);
+}
+
 #[test]
 fn lists_and_explanations_name_everything() {
     let folder = folder();
@@ -191,11 +252,38 @@ fn lists_and_explanations_name_everything() {
         finished.expect(0, &[]);
         assert!(finished.stdout.lines().count() >= 2, "{what}");
     }
-    run(folder.path(), &["list", "contracts"]).expect(0, &["e4m3-flash", "+split-kv", "+depth-N"]);
+    let contracts = run(folder.path(), &["list", "contracts"]).stdout;
+    let place = |text: &str| contracts.find(text).unwrap_or_else(|| panic!("lacks {text}\n{contracts}"));
+    let groups = [
+        "Contracts, written as",
+        "bf16-flash  ",
+        "does not call yet",
+        "e4m3-flash",
+        "Modifiers, written behind",
+        "+depth-N",
+    ];
+    assert!(groups.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{contracts}");
     run(folder.path(), &["explain", "+split-kv"]).expect(0, &["modifier +split-kv", "allows    merges"]);
     run(folder.path(), &["explain", "f32+depth-16"]).expect(0, &["contract f32+depth-16", "at most 16 for scores"]);
     run(folder.path(), &["explain", "QK221"]).expect(0, &["gqa-modulo", "grouped-heads"]);
     run(folder.path(), &["explain", "row-stochasticity"]).expect(0, &["attended"]);
+    let explain = |name: &str, parts: &[&str]| {
+        run(folder.path(), &["explain", name]).expect(0, parts);
+    };
+    explain("tile-64", &["modifier +tile-64", "at least 64 keys", "write     bf16-flash+tile-64"]);
+    explain("tile-N", &["modifier +tile-N"]);
+    explain("causal=upper-left", &["declare  --convention causal=upper-left"]);
+    explain("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "cases    320"]);
+    explain("CONVENTION", &["declare it", "exit code 1"]);
+    explain("FIXED", &["exit code 0"]);
+    explain("error", &["verdict ERROR", "exit code 1, 3 for a broken protocol"]);
+    let report = run(folder.path(), &["check", "builtin:flash", "--suite", "smoke", "-q", "--format", "json"]).json();
+    for option in report["coverage"]["options"].as_object().expect("options").keys() {
+        explain(option, &[&format!("option {option}"), "absent", "range over it"]);
+    }
+    explain("softcap", &["c · tanh(score / c)", "argument softcap or logits_soft_cap"]);
+    explain("cu_seqlens_q", &["option packed", "argument key_offsets or cu_seqlens_k"]);
+    explain("need_weights", &["result return_weights"]);
     run(folder.path(), &["--help"]).expect(0, &["qkvet check builtin:flash", "Exit codes"]);
 }
 

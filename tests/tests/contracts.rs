@@ -81,6 +81,26 @@ fn sums_in_float16_are_undecided_but_for_exact_cases() {
     check(&format!("{}:attention", file.display()), "float16", &declared).expect(1, &said);
 }
 
+/// A declaration of eight-bit operands excuses the roundings and nothing else.
+#[test]
+fn operands_in_eight_bits_hold_when_declared_and_faults_are_proved_all_the_same() {
+    if !has_python() {
+        return;
+    }
+    let target = fixture("e4m3_operands.py:attention");
+    let check = |target: &str, contract: &str| {
+        let folder = TempDir::new().expect("a folder");
+        let args = ["check", target, "--law", "value", "--dtype", "float32", "-q", "--contract", contract];
+        run(folder.path(), &args)
+    };
+    check(&target, "f32").expect(1, &["FAIL", "times the bound of contract f32)"]);
+    let said = ["PASS", "INCONCLUSIVE", "under f32+e4m3-operands, worst error", "no finding in"];
+    check(&target, "f32+e4m3-operands").expect(0, &said);
+    for fault in ["causal-ignored", "key-lengths-ignored", "last-tile-dropped"] {
+        check(&format!("builtin:fault/{fault}"), "f32+e4m3-operands").expect(1, &["FAIL  QK", "contract f32+e4m3-operands"]);
+    }
+}
+
 #[test]
 fn a_contract_that_promises_more_decides_what_the_loosest_one_leaves_open() {
     let open = ["INCONCLUSIVE", "allows any number there (bf16-unfused ", "--contract NAME"];

@@ -46,9 +46,9 @@ pub(crate) enum Command {
         /// What to list
         what: Listed,
     },
-    /// Explain a law, fault, convention, contract or code
+    /// Explain a law, fault, convention, contract, suite, option, verdict or code
     Explain {
-        /// An id or a code such as QK221
+        /// An id, a code such as QK221, or a word of a report such as SUSPECT or softcap
         name: String,
     },
     /// Print the JSON Schema of a file format

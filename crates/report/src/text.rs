@@ -19,6 +19,11 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     }
 }
 
+/// A paragraph in lines that fit an ordinary terminal; line breaks of its own stay.
+pub fn paragraph(text: &str) -> String {
+    textwrap::wrap(text, 80).join("\n")
+}
+
 /// A ratio with two significant digits, never rounded down to what it is not.
 pub fn ratio(x: f64) -> String {
     if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }

@@ -176,18 +176,8 @@ pub fn resolve(
     config: Option<&Path>,
     catalog: &Catalog,
 ) -> Result<NamedTarget, SpecError> {
-    let builtin = |kind| Ok(NamedTarget { name: name.to_owned(), kind, entry: TargetEntry::default(), config: None });
-    if let Some(builtin_name) = name.strip_prefix("builtin:") {
-        return match builtin_name {
-            "standard" => builtin(TargetKind::Standard),
-            "flash" => builtin(TargetKind::Flash),
-            other => match other.strip_prefix("fault/") {
-                Some(id) => builtin(TargetKind::Fault(Box::new(Catalog::find("fault", &catalog.faults, id)?.clone()))),
-                None => Err(SpecError::plain(format!(
-                    "target `{name}`: expected builtin:standard, builtin:flash or builtin:fault/ID\nhint: `qkvet list faults` shows the ids"
-                ))),
-            },
-        };
+    if let Some(kind) = builtin(name, catalog) {
+        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: TargetEntry::default(), config: None });
     }
     if let Some(command) = name.strip_prefix(EXEC) {
         return exec_target(name, command, folder, config);
@@ -217,6 +207,9 @@ pub fn resolve(
             path.display()
         ))
     })?;
+    if let Some(kind) = builtin(&entry.target, catalog) {
+        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: entry.clone(), config: Some(path) });
+    }
     let base = path.parent().unwrap_or(folder).to_owned();
     if let Some(command) = entry.target.strip_prefix(EXEC) {
         let place = format!("target `{name}` at {}", path.display());
@@ -229,6 +222,20 @@ pub fn resolve(
         .map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
+}
+
+/// A target that is built in, if the name says so.
+fn builtin(name: &str, catalog: &Catalog) -> Option<Result<TargetKind, SpecError>> {
+    let fault =
+        |id: &str| Catalog::find("fault", &catalog.faults, id).map(|fault| TargetKind::Fault(Box::new(fault.clone())));
+    Some(match name.strip_prefix("builtin:")? {
+        "standard" => Ok(TargetKind::Standard),
+        "flash" => Ok(TargetKind::Flash),
+        other => other.strip_prefix("fault/").map(fault).unwrap_or_else(|| {
+            let expected = "expected builtin:standard, builtin:flash or builtin:fault/ID";
+            Err(SpecError::plain(format!("target `{name}`: {expected}\nhint: `qkvet list faults` shows the ids")))
+        }),
+    })
 }
 
 /// A program by its command; an entry of `qkvet.yaml` with the same command declares for it.

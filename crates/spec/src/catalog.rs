@@ -74,11 +74,39 @@ impl Catalog {
     /// The contract of this name: an id, or `base+modifier+modifier` in any order of modifiers.
     ///
     /// # Errors
-    /// An unknown id, with the nearest known one; modifiers that do not fit the base or each other.
+    /// An unknown id, with the nearest known one; modifiers without a contract; modifiers that do not fit the base or each other.
     pub fn contract(&self, name: &str) -> Result<Contract, SpecError> {
         let mut parts = name.split('+').map(str::trim);
-        let base = Self::find("contract", &self.contracts, parts.next().unwrap_or_default())?;
+        let base = parts.next().unwrap_or_default();
+        if (base.is_empty() && name.contains('+')) || self.is_modifier(base) {
+            return Err(self.without_contract(name));
+        }
+        let base = Self::find("contract", &self.contracts, base)?;
         compose(base, parts.map(|part| self.modifier(part)).collect::<Result<_, _>>()?)
+    }
+
+    fn is_modifier(&self, name: &str) -> bool {
+        self.modifiers.values().any(|one| matches!(one.called(name), Ok(Some(_))))
+    }
+
+    /// The error for modifiers with no contract in front of them.
+    fn without_contract(&self, name: &str) -> SpecError {
+        let modifiers = name.trim_matches(|c: char| c == '+' || c.is_whitespace());
+        if let Some(error) = modifiers.split('+').find_map(|part| self.modifier(part.trim()).err()) {
+            return error;
+        }
+        let hint = self.behind_a_contract(modifiers).map_or_else(
+            || "`qkvet list contracts` shows the known ones".to_owned(),
+            |whole| format!("behind the contract that they change, such as {whole}"),
+        );
+        let message = format!("contract `{name}`: expected a contract in front of its modifiers, got modifiers alone");
+        SpecError::plain(format!("{message}\nhint: {hint}"))
+    }
+
+    /// `base+modifier+modifier` with the first contract that the modifiers fit, if there is one.
+    pub fn behind_a_contract(&self, modifiers: &str) -> Option<String> {
+        let whole = |base: &String| self.contract(&format!("{base}+{modifiers}")).ok();
+        self.contracts.keys().find_map(whole).map(|contract| contract.contract)
     }
 
     /// The modifier of this name, its number filled in.
@@ -319,6 +347,25 @@ mod tests {
                 "f32+tile-x",
                 "modifier `tile-x`: expected a positive number in place of N, got `x`\nhint: such as tile-64",
             ),
+            (
+                "tile-64",
+                "contract `tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16-flash+tile-64",
+            ),
+            (
+                "+split-kv+tile-64",
+                "contract `+split-kv+tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16-flash+split-kv+tile-64",
+            ),
+            (
+                "f16-accumulation",
+                "contract `f16-accumulation`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as f16-flash+f16-accumulation",
+            ),
+            (
+                "unmerged+split-kv",
+                "contract `unmerged+split-kv`: expected a contract in front of its modifiers, got modifiers alone\nhint: `qkvet list contracts` shows the known ones",
+            ),
+            ("+split-vk", "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?"),
+            ("", "contract ``: expected a known contract\nhint: `qkvet list contracts` shows the known ones"),
+            ("+", "modifier ``: expected a known modifier\nhint: `qkvet list contracts` shows the known ones"),
             (
                 "f32+tile-0",
                 "modifier `tile-0`: expected a positive number in place of N, got `0`\nhint: such as tile-64",

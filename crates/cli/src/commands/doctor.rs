@@ -11,6 +11,7 @@ use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_spec::{Catalog, Diagnosis, Dtype, Meaning};
 
+use super::contracts::contracts;
 use super::setup;
 use crate::args::DoctorArgs;
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
@@ -19,7 +20,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let mut target = setup::target(&args.target, &args.on, &catalog)?;
     let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;
-    let contracts = setup::contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?;
+    let contracts = contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),
         contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),

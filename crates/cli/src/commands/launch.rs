@@ -13,6 +13,7 @@ use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
+use super::contracts::{Chosen, contracts};
 use super::setup;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Failure, code};
@@ -54,14 +55,14 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let contracts = setup::contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
+    let Chosen { by_dtype, unused } = contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
     let config = RunConfig {
         catalog,
         target: &target,
         cases: subject.cases,
         laws: subject.laws,
         conventions: setup::conventions(&target, manner.conventions, catalog)?,
-        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        contracts: by_dtype.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
         fail_fast: manner.fail_fast,
@@ -71,6 +72,9 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
     };
     for notice in &subject.notices {
         anstream::eprintln!("{notice}");
+    }
+    for line in &unused {
+        anstream::eprintln!("warning: {line}");
     }
     if target.kind.is_foreign() {
         progress.note(&format!("loading {}", target.name));

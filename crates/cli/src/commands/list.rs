@@ -2,37 +2,52 @@
 
 use std::process::ExitCode;
 
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, Contract, Dtype};
 
 use crate::args::Listed;
 use crate::exit::Failure;
 
 pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
-    let lines: Vec<(String, &str)> = match what {
-        Listed::Laws => catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.as_str())).collect(),
-        Listed::Faults => catalog
-            .faults
-            .values()
-            .map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.as_str()))
-            .collect(),
-        Listed::Conventions => catalog
-            .conventions
-            .values()
-            .map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.as_str()))
-            .collect(),
-        Listed::Contracts => {
-            let contracts = catalog.contracts.values();
-            let contracts = contracts.map(|contract| (contract.contract.clone(), contract.title.as_str()));
-            // A modifier stands behind a contract, and is written so.
-            let modifiers = catalog.modifiers.values();
-            contracts.chain(modifiers.map(|one| (format!("+{}", one.modifier), one.title.as_str()))).collect()
-        }
-        Listed::Suites => catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.as_str())).collect(),
-    };
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, title) in lines {
-        anstream::println!("{name:width$}  {title}");
+    match what {
+        Listed::Laws => table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone()))),
+        Listed::Faults => table(
+            "",
+            catalog.faults.values().map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())),
+        ),
+        Listed::Conventions => table(
+            "",
+            catalog
+                .conventions
+                .values()
+                .map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.clone())),
+        ),
+        Listed::Contracts => contracts(&catalog),
+        Listed::Suites => table("", catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.clone()))),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Contracts that stand alone, those that no run uses yet, and modifiers, each under what to write.
+fn contracts(catalog: &Catalog) {
+    let row = |contract: &Contract| {
+        let undeclared = if contract.default { "; undeclared too" } else { "" };
+        (contract.contract.clone(), format!("{}{undeclared}", contract.title))
+    };
+    let (checked, narrow): (Vec<_>, Vec<_>) =
+        catalog.contracts.values().partition(|contract| Dtype::CHECKED.contains(&contract.dtype));
+    anstream::println!("Contracts, written as --contract bf16-flash");
+    table("  ", checked.into_iter().map(row));
+    anstream::println!("\nContracts of formats in which `qkvet check` does not call yet");
+    table("  ", narrow.into_iter().map(|contract| (contract.contract.clone(), contract.title.clone())));
+    anstream::println!("\nModifiers, written behind a contract as in --contract bf16-flash+split-kv+tile-64");
+    table("  ", catalog.modifiers.values().map(|one| (format!("+{}", one.modifier), one.title.clone())));
+}
+
+fn table(indent: &str, lines: impl Iterator<Item = (String, String)>) {
+    let lines: Vec<_> = lines.collect();
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, title) in lines {
+        anstream::println!("{indent}{name:width$}  {title}");
+    }
 }

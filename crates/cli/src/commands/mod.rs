@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod contracts;
 mod doctor;
 mod explain;
 mod frozen;

@@ -13,6 +13,7 @@ use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
 
+use super::contracts::contracts;
 use super::setup;
 use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
@@ -38,7 +39,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     };
     let Again { case, law, target, .. } = &again;
     let conventions = setup::conventions(target, &again.conventions, &catalog)?;
-    let contracts = setup::contracts(target, &again.contracts, &[case.dtype], &catalog)?;
+    let contracts = contracts(target, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
     let contract = contracts
         .get(&case.dtype)
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
@@ -88,7 +89,10 @@ fn by_file(args: &ReplayArgs, catalog: &Catalog) -> Result<Again, Failure> {
         law,
         target,
         conventions: [stored.conventions.as_slice(), &args.on.declared.convention].concat(),
-        contracts: [std::slice::from_ref(&stored.contract), &args.on.declared.contract].concat(),
+        contracts: match args.on.declared.contract.as_slice() {
+            [] => vec![stored.contract],
+            flags => flags.to_vec(),
+        },
         was: stored.finding.filter(|_| as_then),
     })
 }

@@ -10,7 +10,7 @@ use qkvet_run::config::Config;
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, resolve};
-use qkvet_spec::{Catalog, Contract, Convention, Dtype, SpecError, nearest};
+use qkvet_spec::{Catalog, Convention, Dtype, SpecError, nearest};
 
 use crate::args::{ArraysArg, LayoutArg, TargetArgs};
 use crate::exit::Failure;
@@ -133,26 +133,6 @@ pub(super) fn conventions<'a>(
 /// Declaring the standard is allowed and changes nothing.
 fn is_standard(catalog: &Catalog, field: &str, value: &str) -> bool {
     catalog.conventions.values().any(|convention| convention.field == field && convention.standard_value == value)
-}
-
-/// Contracts by format: the loosest of each, unless declared; `base+modifier` is one too.
-pub(super) fn contracts(
-    target: &NamedTarget,
-    flags: &[String],
-    dtypes: &[Dtype],
-    catalog: &Catalog,
-) -> Result<BTreeMap<Dtype, Contract>, Failure> {
-    let mut chosen = BTreeMap::new();
-    for dtype in dtypes {
-        chosen.insert(*dtype, catalog.default_contract(*dtype)?.clone());
-    }
-    for id in target.entry.contracts.iter().chain(flags) {
-        let contract = catalog.contract(id)?;
-        if chosen.contains_key(&contract.dtype) {
-            chosen.insert(contract.dtype, contract);
-        }
-    }
-    Ok(chosen)
 }
 
 /// Formats by name.

@@ -1,8 +1,10 @@
 //! Targets in Python: a function called by an embedded worker in a process of its own.
 
+mod arguments;
 mod config;
 mod target;
 
 pub use crate::process::{LoadKind, StartError};
+pub use arguments::argument_names;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
 pub use target::PythonTarget;

@@ -8,7 +8,7 @@ use crate::process::{Launch, ProcessTarget, Program, StartError};
 use crate::wire::{WireError, quoted};
 
 /// The worker, one source in three files.
-const WORKER: &str = concat!(
+pub(super) const WORKER: &str = concat!(
     include_str!("../worker/load.py"),
     include_str!("../worker/arrays.py"),
     include_str!("../worker/worker.py")

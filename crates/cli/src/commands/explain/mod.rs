@@ -1,0 +1,154 @@
+//! `qkvet explain`: one word that stands in a report, a specification or a call, in full.
+
+mod contract;
+mod option;
+mod verdict;
+
+use std::process::ExitCode;
+
+use qkvet_run::python::argument_names;
+use qkvet_spec::{CallOption, Catalog, Convention, Fault, Law, Suite, nearest};
+
+use self::contract::{explain_contract, explain_modifier};
+use self::option::{Argument, explain_argument};
+use self::verdict::{explain_word, words};
+use crate::exit::Failure;
+
+pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let by_code = |fault: &&Fault| fault.code.eq_ignore_ascii_case(name);
+    let as_declared = |one: &&Convention| format!("{}={}", one.field, one.value) == name;
+    // A modifier may be written as it stands behind a contract.
+    let modifier = name.trim_start_matches('+').trim();
+    if let Some(fault) = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code)) {
+        explain_fault(fault, &catalog);
+    } else if let Some(law) = catalog.laws.get(name) {
+        explain_law(&law.law);
+    } else if let Some(convention) =
+        catalog.conventions.get(name).or_else(|| catalog.conventions.values().find(as_declared))
+    {
+        explain_convention(convention);
+    } else if let Some(suite) = catalog.suites.get(name) {
+        explain_suite(suite, &catalog)?;
+    } else if let Some((word, text)) = words().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
+        explain_word(word, text);
+    } else if let Some(argument) = Argument::called(name) {
+        explain_argument(argument, &catalog);
+    } else if catalog.contracts.contains_key(name) || modifier.contains('+') {
+        explain_contract(&catalog.contract(name)?, &catalog);
+    } else if let Ok(modifier) = catalog.modifier(modifier) {
+        explain_modifier(&modifier, &catalog);
+    } else if let Some(modifier) = catalog.modifiers.get(modifier) {
+        // One that waits for its number.
+        explain_modifier(modifier, &catalog);
+    } else {
+        return Err(unknown(name, &catalog));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unknown(name: &str, catalog: &Catalog) -> Failure {
+    let mut known: Vec<String> = words().map(|(word, _)| word.to_owned()).collect();
+    let ids = [
+        catalog.faults.keys().collect::<Vec<_>>(),
+        catalog.laws.keys().collect(),
+        catalog.conventions.keys().collect(),
+        catalog.suites.keys().collect(),
+        catalog.contracts.keys().collect(),
+        catalog.modifiers.keys().collect(),
+    ];
+    known.extend(ids.into_iter().flatten().cloned());
+    known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
+    let as_word = name.to_uppercase();
+    let known = || known.iter().map(String::as_str);
+    let hint = nearest(name, known()).or_else(|| nearest(&as_word, known())).map_or_else(
+        || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let expected = "a law, fault, convention, contract, suite, option, verdict or code";
+    Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
+}
+
+fn explain_fault(fault: &Fault, catalog: &Catalog) {
+    anstream::println!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
+    if let Some(when) = &fault.when {
+        anstream::println!("strikes when  {}", when.text());
+    }
+    if let Some(when) = &fault.equivalent_when {
+        anstream::println!("harmless when {}", when.text());
+    }
+    for seen in &fault.seen {
+        anstream::println!("seen in       {seen}");
+    }
+    if fault.student {
+        anstream::println!("students make it");
+    }
+    for law in catalog.laws.values().filter(|law| law.law.catches.contains(&fault.fault)) {
+        anstream::println!("breaks law    {}", law.law.law);
+    }
+    anstream::println!("try           qkvet check builtin:fault/{}", fault.fault);
+}
+
+fn explain_law(law: &Law) {
+    anstream::println!("law {}\n{}\n", law.law, law.title);
+    for (name, domain) in &law.given {
+        anstream::println!("given   {name}: {}", domain.text);
+    }
+    for (name, value) in &law.lets {
+        anstream::println!("let     {name} = {}", value.text);
+    }
+    if let Some(condition) = &law.condition {
+        anstream::println!("where   {}", condition.text());
+    }
+    match (&law.expect, law.observe) {
+        (Some(expect), _) => anstream::println!("expect  {}", expect.text),
+        (None, Some(observe)) => anstream::println!("observe {observe:?}"),
+        (None, None) => {}
+    }
+    let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
+    anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
+    anstream::println!("catches {}", law.catches.join(", "));
+    anstream::println!("true by {}", law.proof.name());
+    if let Some(contrast) = &law.contrast {
+        anstream::println!("beside  {contrast}");
+    }
+    for source in &law.sources {
+        anstream::println!("from    {source}");
+    }
+}
+
+fn explain_convention(convention: &Convention) {
+    let Convention { field, value, title, standard, .. } = convention;
+    anstream::println!("convention {field}={value}\n{title}\nstandard: {standard}");
+    for seen in &convention.seen {
+        anstream::println!("seen in  {seen}");
+    }
+    anstream::println!("declare  --convention {field}={value}");
+}
+
+fn explain_suite(suite: &Suite, catalog: &Catalog) -> Result<(), Failure> {
+    anstream::println!("suite {}\n{}\n", suite.suite, suite.title);
+    let laws = catalog.suite_laws(suite)?;
+    let cases = qkvet_gen::plans(suite, &laws, &suite.dtypes, 0).len();
+    anstream::println!("cases    {cases}");
+    let named: Vec<&str> = laws.iter().map(|law| law.law.law.as_str()).collect();
+    let all = named.len() == catalog.laws.len();
+    anstream::println!("laws     {}", if all { format!("all {}", named.len()) } else { named.join(", ") });
+    let formats: Vec<&str> = suite.dtypes.iter().map(|dtype| dtype.name()).collect();
+    anstream::println!("formats  {}", formats.join(", "));
+    let queries = suite.shapes.iter().map(|dims| dims.n_q);
+    let keys = suite.shapes.iter().map(|dims| dims.n_k);
+    if let (Some(least), Some(most), Some(fewest), Some(longest)) =
+        (queries.clone().min(), queries.max(), keys.clone().min(), keys.max())
+    {
+        anstream::println!("shapes   {}, n_q {least}–{most}, n_k {fewest}–{longest}", suite.shapes.len());
+    }
+    let beyond = if suite.extended.is_some() { CallOption::ALL.as_slice() } else { &CallOption::ALL[..4] };
+    let options: Vec<&str> = beyond.iter().map(|option| option.name()).collect();
+    anstream::println!("options  {}", options.join(", "));
+    if let Some(frozen) = &suite.frozen {
+        anstream::println!("frozen   version {}, {} shapes", frozen.version, frozen.shapes.len());
+    }
+    anstream::println!("use      qkvet check TARGET --suite {}", suite.suite);
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The words that stand before a result.
+
+use qkvet_report::paragraph;
+use qkvet_spec::Verdict;
+
+use crate::exit::{FINDINGS, HELD, NOTHING, TARGET};
+
+/// Words of reports and what they say.
+pub(super) fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let verdicts = Verdict::ALL.into_iter().map(|verdict| (verdict.word(), meaning(verdict)));
+    verdicts.chain([("CONVENTION", CONVENTION), ("FIXED", FIXED)])
+}
+
+const CONVENTION: &str = "\
+The target consistently follows a legitimate convention that it does not declare. One finding, however many cases show it; all else is judged under the convention.
+To do: declare it with the --convention of the hint, or in qkvet.yaml; or change the target";
+
+const FIXED: &str = "\
+Of `qkvet replay`: the case showed a finding when it was stored, and passes now.";
+
+fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "\
+Not refuted: every number lies within its derived bound, and within what roundings of mean zero explain. The margin is the largest error over its bound.",
+        Verdict::Suspect => "\
+Within the proved bound, so the contract allows it; beyond the probable one, so roundings that are independent and of mean zero would not go that far. Probable causes: a bias, a narrower format than declared, or a contract that is not the target's.
+To do: declare a contract that promises more (--contract, `qkvet list contracts`): it proves the target wrong or clears it",
+        Verdict::Inconclusive => "\
+The bound is infinite: the contract allows any number there, so nothing was decided. This says nothing against the target.
+To do: declare a contract that promises more (--contract, `qkvet list contracts`); exact cases decide under any contract",
+        Verdict::Fail => "\
+Proved wrong: no implementation that keeps the contract returns this, whatever its order of summation.
+To do: read the cause and the hint of the finding, and call the case again with its replay line; a contract that allows more (--contract) is right where the target computes in narrower formats on purpose",
+        Verdict::Nondet => "\
+The same call gave different bits the second time.
+To do: look for atomic additions, uninitialized memory or state that is kept between calls",
+        Verdict::Error => "\
+The target raised an exception other than ValueError, TypeError or NotImplementedError on a valid input, or a program answered what is not of the protocol (exit code 3).
+To do: `qkvet doctor TARGET` shows the conversation and marks the first wrong field",
+        Verdict::Crash => "\
+The process of the target died during the call. It is started again and the run goes on.
+To do: the end of its standard error stands in the finding; `qkvet replay` calls the case again",
+        Verdict::Timeout => "\
+The target did not answer within --timeout seconds. It is ended and started again.
+To do: --timeout, if it is only slow",
+        Verdict::Unsupported => "\
+The target does not offer what the case needs: an option that its signature lacks, a format, a size, or NotImplementedError. This is not held against it; the report counts it with its reason.
+To do: `supports:` in qkvet.yaml, for a function whose signature does not show what it takes",
+        Verdict::Refused => "\
+The target raised ValueError or TypeError on a valid input. This is not held against it; the report counts it with its reason.",
+        Verdict::Skipped => "\
+Not run, or not to its end: the run was stopped before, or the output of an offline job is not there. Nothing is known of the case.",
+    }
+}
+
+pub(super) fn explain_word(word: &str, text: &str) {
+    let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word);
+    anstream::println!("{} {word}\n\n{}\n", if verdict.is_some() { "verdict" } else { "word" }, paragraph(text));
+    let code = match verdict {
+        Some(Verdict::Error) => format!("{FINDINGS}, {TARGET} for a broken protocol"),
+        Some(Verdict::Suspect | Verdict::Inconclusive) => format!("{HELD}, {FINDINGS} under --strict"),
+        Some(Verdict::Pass) => HELD.to_string(),
+        Some(verdict) if !verdict.is_finding() => format!("{HELD}, {NOTHING} if nothing else was checked"),
+        None if word == "FIXED" => HELD.to_string(),
+        _ => FINDINGS.to_string(),
+    };
+    anstream::println!("exit code {code}");
+}
