@@ -8,46 +8,56 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use adversarial::{CHOICES, Choice, FAMILIES, Hard, Random};
+use adversarial::{CHOICES, Choice, FAMILIES, Hard, NORMALIZATIONS, Random};
 use qkvet_engine::digits::{Logarithm, PreciseHead, Width};
-use qkvet_engine::enclosure::enclose;
-use qkvet_engine::head::{EmptyRow, Stage};
+use qkvet_engine::enclosure::{HeadEnclosure, enclose};
+use qkvet_engine::head::{EmptyRow, Normalization, Stage};
 
-/// Balls of every output and of the logarithm of every row sum.
+/// Problems of each family: one without choices, one for each choice, and random ones.
+const PROBLEMS: u64 = 40;
+
+/// Midpoint and radius of every ball, by turns.
+#[derive(Default)]
 struct Balls {
-    mid: Vec<f64>,
-    rad: Vec<f64>,
-    /// Midpoint and radius by turns.
+    output: Vec<f64>,
+    weights: Vec<f64>,
+    /// Of the logarithm of every row sum.
     lse: Vec<f64>,
 }
 
 fn enclosed(problem: &Hard) -> Balls {
-    let enclosure = enclose(&problem.head());
-    let lse = enclosure.rows.iter().flat_map(|row| [row.lse.mid, row.lse.rad]).collect();
-    Balls { mid: enclosure.mid, rad: enclosure.rad, lse }
+    let outputs = |problem: &Hard| {
+        let HeadEnclosure { mid, rad, .. } = enclose(&problem.head());
+        mid.into_iter().zip(rad).flat_map(|(mid, rad)| [mid, rad]).collect()
+    };
+    let rows = enclose(&problem.head()).rows;
+    let lse = rows.iter().flat_map(|row| [row.lse.mid, row.lse.rad]).collect();
+    Balls { output: outputs(problem), weights: outputs(&problem.of_weights()), lse }
 }
 
 fn precise(problem: &Hard) -> Balls {
+    let outputs = |problem: &Hard| {
+        let head = problem.head();
+        let precise = PreciseHead::new(&head).unwrap();
+        let balls = (0..problem.n_q).flat_map(|i| precise.output(i, Width::NEAREST).unwrap());
+        balls.flat_map(|ball| [ball.mid, ball.rad]).collect()
+    };
     let head = problem.head();
     let precise = PreciseHead::new(&head).unwrap();
-    let mut balls = Balls { mid: Vec::new(), rad: Vec::new(), lse: Vec::new() };
-    for i in 0..problem.n_q {
-        for ball in precise.output(i, Width::NEAREST).unwrap() {
-            balls.mid.push(ball.mid);
-            balls.rad.push(ball.rad);
-        }
-        let lse = precise.lse(i, Logarithm::Natural, Width::NEAREST).unwrap();
-        balls.lse.extend([lse.mid, lse.rad]);
+    let lse = (0..problem.n_q).map(|i| precise.lse(i, Logarithm::Natural, Width::NEAREST).unwrap());
+    Balls {
+        output: outputs(problem),
+        weights: outputs(&problem.of_weights()),
+        lse: lse.flat_map(|ball| [ball.mid, ball.rad]).collect(),
     }
-    balls
-}
-
-fn hex(x: f64) -> String {
-    format!("\"{:016x}\"", x.to_bits())
 }
 
 fn list(xs: &[f64]) -> String {
-    format!("[{}]", xs.iter().map(|x| hex(*x)).collect::<Vec<_>>().join(","))
+    format!("\"{}\"", xs.iter().map(|x| format!("{:016x}", x.to_bits())).collect::<String>())
+}
+
+fn hex(x: f64) -> String {
+    list(&[x])
 }
 
 fn option(x: Option<String>) -> String {
@@ -65,7 +75,13 @@ fn line(p: &Hard, balls: &Balls) -> String {
     let bits = |i: usize| (0..p.n_k).map(|j| if p.sees(i, j) { '1' } else { '0' }).collect::<String>();
     let seen: Vec<String> = (0..p.n_q).map(|i| format!("\"{}\"", bits(i))).collect();
     let empty_row = if p.empty_row == EmptyRow::Mean { "mean" } else { "zero" };
+    let normalization = match p.normalization {
+        Normalization::OverKeys => "over-keys",
+        Normalization::OverQueries => "over-queries",
+        Normalization::None => "none",
+    };
     let mut line = format!("{{\"name\":\"{}\",\"empty_row\":\"{empty_row}\"", p.name());
+    write!(line, ",\"normalization\":\"{normalization}\"").unwrap();
     for (name, n) in [("n_q", p.n_q), ("n_k", p.n_k), ("d_k", p.d_k), ("d_v", p.d_v)] {
         write!(line, ",\"{name}\":{n}").unwrap();
     }
@@ -82,9 +98,9 @@ fn line(p: &Hard, balls: &Balls) -> String {
         ("offset", p.alibi.map_or(0, |alibi| alibi.offset).to_string()),
         ("sink", option(p.sink.map(hex))),
         ("seen", format!("[{}]", seen.join(","))),
-        ("mid", list(&balls.mid)),
-        ("rad", list(&balls.rad)),
-        ("lse", list(&balls.lse)),
+        ("output", list(&balls.output)),
+        ("weights", list(&balls.weights)),
+        ("row sum", list(&balls.lse)),
     ] {
         write!(line, ",\"{name}\":{text}").unwrap();
     }
@@ -118,52 +134,76 @@ fn verdicts(python: &str, lines: &[String]) -> Vec<String> {
 }
 
 fn problems() -> Vec<Hard> {
+    let choices: Vec<Choice> = CHOICES.into_iter().chain(NORMALIZATIONS).collect();
     let mut problems = Vec::new();
     for family in 0..FAMILIES.len() {
-        for seed in 0..8 {
-            let mut random = Random::new(seed + 100 * family as u64);
-            let often = [0.0, 0.2, 0.5][seed as usize % 3];
-            let choices: Vec<Choice> = CHOICES.into_iter().filter(|_| random.unit() < often).collect();
-            problems.push(Hard::new(family, seed, [3, 9, 6, 7], &choices));
+        for number in 0..PROBLEMS {
+            let seed = number + 100 * family as u64;
+            let mut random = Random::new(seed);
+            let shape = [2 + random.below(6), 1 + random.below(20), 1 + random.below(12), 24 + random.below(24)];
+            let chosen = match (number as usize).checked_sub(1) {
+                None => Vec::new(),
+                Some(at) if at < choices.len() => vec![choices[at]],
+                Some(_) => choices.iter().copied().filter(|_| random.unit() < 0.3).collect(),
+            };
+            problems.push(Hard::new(family, seed, shape, &chosen));
         }
     }
     problems
 }
 
+/// Outputs, weights and logarithms that the script found in their balls, over all problems.
+fn held(python: &str, problems: &[&Hard], balls: fn(&Hard) -> Balls) -> [usize; 3] {
+    let lines: Vec<String> = problems.iter().map(|problem| line(problem, &balls(problem))).collect();
+    let mut held = [0; 3];
+    for verdict in verdicts(python, &lines) {
+        let counts = verdict.strip_prefix("ok ").map(|counts| counts.split(' ').map(|count| count.parse().unwrap()));
+        let counts: Vec<usize> = counts.unwrap_or_else(|| panic!("{verdict}")).collect();
+        held.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    let [outputs, weights, lse] = held;
+    println!("{} balls: {outputs} outputs, {weights} weights, {lse} row sums", held.iter().sum::<usize>());
+    held
+}
+
 #[test]
-fn arb_finds_the_exact_number_in_every_ball() {
+fn arb_finds_the_exact_number_in_every_enclosure() {
     let Some(python) = python() else { return };
     let problems = problems();
-    for (name, balls) in [("enclosure", enclosed as fn(&Hard) -> Balls), ("arbitrary precision", precise)] {
-        let lines: Vec<String> = problems.iter().map(|problem| line(problem, &balls(problem))).collect();
-        let mut count = 0;
-        for verdict in verdicts(&python, &lines) {
-            let elements = verdict.strip_prefix("ok ").and_then(|count| count.parse::<usize>().ok());
-            assert!(elements.is_some(), "{name}: {verdict}");
-            count += elements.unwrap_or(0);
-        }
-        println!("{name}: {count} numbers");
-        assert!(count >= 4000, "{name}: {count}");
-    }
+    let held = held(&python, &problems.iter().collect::<Vec<_>>(), enclosed);
+    assert!(held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0), "{held:?}");
+}
+
+#[test]
+fn arb_finds_the_exact_number_in_every_ball_of_arbitrary_precision() {
+    let Some(python) = python() else { return };
+    let problems = problems();
+    let is_known = |problem: &&Hard| problem.normalization == Normalization::OverKeys;
+    let held = held(&python, &problems.iter().filter(is_known).collect::<Vec<_>>(), precise);
+    assert!(held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0), "{held:?}");
 }
 
 #[test]
 fn arb_finds_a_ball_that_is_off() {
     let Some(python) = python() else { return };
     let problem = Hard::new(0, 0, [2, 4, 3, 2], &[Choice::Sink]);
-    let right = precise(&problem);
-    let moved = |at: usize| {
+    let moved = |part: fn(&mut Balls) -> &mut Vec<f64>, at: usize| {
         let mut balls = precise(&problem);
-        balls.mid[at] = balls.mid[at].next_up().next_up();
+        let mid = &mut part(&mut balls)[2 * at];
+        *mid = mid.next_up().next_up();
         line(&problem, &balls)
     };
-    let lse = {
-        let mut balls = precise(&problem);
-        balls.lse[0] = balls.lse[0].next_down().next_down();
-        line(&problem, &balls)
-    };
-    let got = verdicts(&python, &[line(&problem, &right), moved(0), moved(3), lse]);
-    assert!(got[0] == "ok 6", "{got:?}");
-    assert!(got[1].starts_with("wrong gauss float64 [0, 0]") && got[2].contains("[1, 1]"), "{got:?}");
-    assert!(got[3].contains("[0] row sum"), "{got:?}");
+    let lines = [
+        line(&problem, &precise(&problem)),
+        moved(|balls| &mut balls.output, 0),
+        moved(|balls| &mut balls.output, 3),
+        moved(|balls| &mut balls.weights, 6),
+        moved(|balls| &mut balls.lse, 1),
+    ];
+    let got = verdicts(&python, &lines);
+    assert_eq!(got[0], "ok 4 8 2");
+    let expected = ["output [0, 0]: ", "output [1, 1]: ", "weights [1, 2]: ", "row sum [1, 0]: "];
+    for (got, place) in got[1..].iter().zip(expected) {
+        assert!(got.starts_with(&format!("wrong gauss float64 {place}")), "{got}");
+    }
 }

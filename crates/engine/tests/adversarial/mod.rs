@@ -66,9 +66,13 @@ pub(crate) enum Choice {
     Alibi,
     /// A logit without a value.
     Sink,
+    /// Sums that are not divided.
+    Undivided,
+    /// Weights divided along the queries.
+    OverQueries,
 }
 
-/// Every choice.
+/// Every choice whose outputs arbitrary precision knows.
 pub(crate) const CHOICES: [Choice; 10] = [
     Choice::Causal,
     Choice::Window,
@@ -81,6 +85,9 @@ pub(crate) const CHOICES: [Choice; 10] = [
     Choice::Alibi,
     Choice::Sink,
 ];
+
+/// The others.
+pub(crate) const NORMALIZATIONS: [Choice; 2] = [Choice::Undivided, Choice::OverQueries];
 
 /// The families of data, by name.
 pub(crate) const FAMILIES: [&str; 27] = [
@@ -138,6 +145,7 @@ pub(crate) struct Hard {
     pub(crate) alibi: Option<Alibi>,
     pub(crate) sink: Option<f64>,
     pub(crate) sees: Sees,
+    pub(crate) normalization: Normalization,
     pub(crate) empty_row: EmptyRow,
 }
 
@@ -244,8 +252,16 @@ impl Hard {
             alibi: None,
             sink: None,
             sees: Sees::All,
+            normalization: Normalization::OverKeys,
             empty_row: EmptyRow::Zero,
         }
+    }
+
+    /// The problem whose output is the weights of this one: its values are the rows of the identity.
+    pub(crate) fn of_weights(&self) -> Self {
+        let n = self.n_k;
+        let value = (0..n * n).map(|at| if at % n == at / n { 1.0 } else { 0.0 }).collect();
+        Self { value, d_v: n, ..self.clone() }
     }
 
     fn choose(&mut self, choice: Choice, random: &mut Random) {
@@ -285,6 +301,8 @@ impl Hard {
                 self.alibi = Some(Alibi { slope, offset: n_k as i64 - n_q as i64 });
             }
             Choice::Sink => self.sink = Some([0.0, 1.0, -3.0, 20.0, 700.0, -700.0][random.below(6)] * random.unit()),
+            Choice::Undivided => self.normalization = Normalization::None,
+            Choice::OverQueries => self.normalization = Normalization::OverQueries,
         }
     }
 
@@ -313,7 +331,7 @@ impl Hard {
                 Sees::Spans(spans) => Visible::Spans(spans),
                 Sees::Mask(mask) => Visible::Mask(mask),
             },
-            normalization: Normalization::OverKeys,
+            normalization: self.normalization,
             empty_row: self.empty_row,
             inexact: None,
         }
