@@ -15,13 +15,15 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Modifiers on top of contracts, one of each kind and some together.
-const COMPOSED: [&str; 19] = [
+const COMPOSED: [&str; 21] = [
     "f64+split-kv+depth-16",
     "f32+unmerged+unrounded-sum",
     "f32+truncating",
     "f32+depth-16+tile-32",
     "tf32+truncating",
     "tf32+unmerged",
+    "f32+approximate-tanh",
+    "bf16-flash+approximate-tanh+split-kv",
     "bf16-flash+split-kv",
     "bf16-flash+bf16-partials+truncating",
     "bf16-flash+pre-scaled-query+unrounded-sum",
@@ -475,6 +477,31 @@ fn a_softcap_and_a_base_have_their_price_and_no_more() {
     let two = lse_bound_in(LseBase::Two, natural);
     let log2_e = std::f64::consts::LOG2_E;
     assert!(two > natural * log2_e && two < natural * log2_e * (1.0 + 1e-14));
+}
+
+/// A softcap whose tangents are off by 2^-11, as the hardware may have them.
+#[test]
+fn an_approximate_tangent_is_allowed_where_it_is_declared() {
+    let mut rng = rng(19);
+    for base in ["f32", "bf16-flash", "f16-flash"] {
+        let (plain, modified) = (contract(base), contract(&format!("{base}+approximate-tanh")));
+        let (mut beyond_plain, mut worst) = (false, 0.0f64);
+        for trial in 0..200 {
+            let mut problem = Problem::gaussian(trial, (2, 3, 8, 2), plain.dtype);
+            let spread = libm::exp(rng.random_range(0.0..4.0));
+            problem.query.iter_mut().for_each(|q| *q = round(*q * spread, plain.dtype));
+            problem.softcap = Some([5.0, 30.0, 50.0][rng.random_range(0..3)]);
+            let enclosure = enclose(&problem.head());
+            let mut machine = Machine { contract: &modified, style: Style::PLAIN, rng: numerics_common::rng(trial) };
+            let outputs = machine.run(&problem, problem.head().scale.value);
+            let of =
+                |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
+            beyond_plain |= of(&plain) > 1.0;
+            worst = worst.max(of(&modified));
+        }
+        assert!(beyond_plain, "{base}: a tangent off by 2^-11 stays within the bound");
+        assert!(worst <= 1.0 && worst > 0.01, "{base}: {worst} of the bound of {}", modified.contract);
+    }
 }
 
 #[test]

@@ -34,8 +34,9 @@ pub(super) fn sources(head: &Head<'_>, logits: &Logits, terms: &RowTerms, format
     let exp_error = if terms.logits_are_exact { 0.0 } else { formats.exp_error };
     let cap = formats.tanh_error * logits.capped;
     let roundings = (8 + logits.option_roundings()) as f64;
-    let own = dots + operands + stored + roundings * u_a * z + cap + exp_error;
-    Sources { own, common: terms.rescalings * exp_error + 8.0 * u_a * z + cut }
+    let own = dots + operands + stored + roundings * u_a * z + exp_error;
+    // A tangent is an approximation, one function of its argument: its error is the same wherever the argument is.
+    Sources { own, common: terms.rescalings * exp_error + 8.0 * u_a * z + cut + cap }
 }
 
 /// The probable bound, `absolute` being the part that does not scale with the weights; infinite when errors are not small.
