@@ -1,7 +1,8 @@
 //! The problem of one head: the exact real function whose value [`enclose`](crate::enclosure::enclose) encloses.
 //!
-//! Everything that attention options do to one head ends up here as numbers: a scale, an additive bias and the set of visible
-//! keys. Batches, head maps and option names are not known here.
+//! Everything that attention options do to one head ends up here as numbers: stages with scale, softcap, bias and ALiBi, a sink,
+//! the keys that each query sees, and what the exponentials are divided by. Batches, head maps and option names are not known
+//! here.
 
 pub use qkvet_spec::{EmptyRow, Normalization, Stage};
 

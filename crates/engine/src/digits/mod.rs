@@ -160,8 +160,9 @@ pub enum DigitsError {
 /// A query that sees no key gives what the meaning says of empty rows.
 ///
 /// # Errors
-/// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of −∞ hides its key), for an
-/// empty row that is NaN, and for weights that are not normalized over the keys.
+/// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of −∞ hides its key), for a bias of
+/// −∞ that a later stage makes something else, for a cap that is not positive, for an empty row that is NaN, for weights that are
+/// not normalized over the keys, and under a softcap for an element that [`MOST_BITS`] bits do not decide.
 pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, DigitsError> {
     answer_with(meaning, call, digits, Products::FixedOrder)
 }

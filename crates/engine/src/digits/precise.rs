@@ -57,8 +57,10 @@ impl<'a> PreciseHead<'a> {
     /// → `d_v` balls.
     ///
     /// # Error bound
-    /// The exact output is within the radius, which is 0 if the output is rational and an `f64`, and NaN for neither is possible
-    /// but for an empty row that is NaN.
+    /// The exact output is within the radius of the midpoint; the radius is 0 where the output is rational and an `f64`.
+    ///
+    /// # Edge cases
+    /// An empty row is what its policy says; NaN has the radius 0, and nothing else is NaN.
     ///
     /// # Errors
     /// [`DigitsError::Undecided`] under a softcap only.

@@ -30,7 +30,8 @@ impl Lse {
     /// Of a row of exponentials of logits minus `shift`, each with relative error at most `e^y − 1`.
     ///
     /// # Error bound
-    /// `y + γ_l + 6u + u|ln L| + u|mid|` and the dropped keys; docs/bounds.md#lse.
+    /// `y + 2γ_l + h² + 6u + u|ln L̂| + u|mid|` and the dropped keys, `h` what the guess of the logarithm left over;
+    /// docs/bounds.md#lse.
     pub(super) fn of_row(row: &RowWeights, shift: f64, y: f64) -> Self {
         let Self { mid: log, rad: log_error } = logarithm(row.sum);
         let summation = if row.sum_is_exact { 0.0 } else { gamma(row.sum_depth, U) };
