@@ -459,6 +459,40 @@ fn the_bound_pays_for_stored_scores_and_no_more_than_is_declared() {
     assert!(error <= hard(1), "with stored scores {error:e} is allowed, the bound is {:e}", hard(1));
 }
 
+/// Two keys whose capped scores are stored after every operation, chosen so that the roundings of the one add up and those of the
+/// other do too, the other way.
+#[test]
+fn the_bound_pays_for_every_operation_of_a_softcap_that_is_stored() {
+    let contract = contract("f16-flash+scores-stored");
+    let r = |x: f64| round(x, Dtype::Float16);
+    let mut rng = rng(20);
+    let mut worst = 0.0f64;
+    for _ in 0..1000 {
+        let mut draw = |low: f64, high: f64| r(rng.random_range(low..high));
+        let (scale, cap) = (draw(1.0, 1.02), draw(118.0, 128.0));
+        let exact = |[x, y, bias]: &[f64; 3]| cap * libm::tanh(scale * (x + y) / cap) + bias;
+        let stored = |[x, y, bias]: &[f64; 3]| r(r(cap * r(libm::tanh(r(r(scale * r(x + y)) / cap)))) + bias);
+        let off = |key: &[f64; 3]| stored(key) - exact(key);
+        let mut keys: Vec<[f64; 3]> =
+            (0..200).map(|_| [draw(16.0, 16.4), draw(-0.01, 0.01), draw(-0.01, 0.01)]).collect();
+        keys.sort_by(|a, b| off(a).total_cmp(&off(b)));
+        let (low, high) = (keys[0], keys[199]);
+        let problem = Problem {
+            query: vec![1.0; 2],
+            key: [&low[..2], &high[..2]].concat(),
+            bias: Some(vec![low[2], high[2]]),
+            value: vec![1.0, -1.0],
+            scale: Scale::Given(scale),
+            softcap: Some(cap),
+            ..Problem::gaussian(0, (1, 2, 2, 1), Dtype::Float16)
+        };
+        let output = libm::tanh((stored(&low) - stored(&high)) / 2.0);
+        let enclosure = enclose(&problem.head());
+        worst = worst.max(ratios(&enclosure, &bound(&problem.head(), &enclosure, &contract), &[output]).0);
+    }
+    assert!(worst <= 1.0 && worst > 0.5, "{worst} of the bound");
+}
+
 /// A cap takes away what lies above it: the errors of large dot products no longer count in full.
 #[test]
 fn a_softcap_and_a_base_have_their_price_and_no_more() {

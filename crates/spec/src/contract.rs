@@ -50,7 +50,8 @@ pub struct Contract {
     /// (a scale folded into them, for example).
     #[serde(default)]
     pub input_roundings: u32,
-    /// Roundings of each score in the storage format `dtype`, 0 when scores stay in the softmax format.
+    /// Roundings of each score in the storage format `dtype` (raw, scaled, biased), 0 when scores stay in the softmax format.
+    /// Where there are any, a softcap has three more (quotient, tangent, product) and ALiBi two (what is added, its sum).
     #[serde(default)]
     pub score_roundings: u32,
     /// Format to which the weights are rounded before they meet the values.

@@ -34,10 +34,8 @@ pub(super) struct Formats {
     pub(super) input_roundings: f64,
     /// `(1 + u)^r − 1` for those roundings and those of the operands.
     pub(super) input_growth: f64,
-    /// Roundings of each score in `input`.
-    pub(super) score_roundings: f64,
-    /// `(1 + u)^r − 1` for those roundings.
-    pub(super) score_growth: f64,
+    /// Roundings of each score in `input`, those of softcap and ALiBi aside.
+    pub(super) score_roundings: u32,
     /// Relative error of one exponential or logarithm, of one hyperbolic tangent.
     pub(super) exp_error: f64,
     pub(super) tanh_error: f64,
@@ -141,8 +139,7 @@ impl Formats {
                 let inputs = growth(contract.input_roundings, unit_roundoff(dtype));
                 if operands.is_some() { (1.0 + inputs) * (1.0 + growth(2, operand_unit)) - 1.0 } else { inputs }
             },
-            score_roundings: f64::from(contract.score_roundings),
-            score_growth: growth(contract.score_roundings, unit_roundoff(dtype)),
+            score_roundings: contract.score_roundings,
             exp_error: f64::from(contract.exp_error) * unit_roundoff(softmax),
             tanh_error: f64::from(contract.tanh_error) * unit_roundoff(softmax),
             merges: contract.merges,
@@ -220,7 +217,7 @@ impl Formats {
 }
 
 /// `(1 + u)^count − 1`, rounded up.
-fn growth(count: u32, u: f64) -> f64 {
+pub(super) fn growth(count: u32, u: f64) -> f64 {
     (0..count).fold(1.0, |product, _| product * (1.0 + u)) * (1.0 + f64::EPSILON * f64::from(count)) - 1.0
 }
 

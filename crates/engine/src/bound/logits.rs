@@ -1,6 +1,6 @@
 //! How far an implementation's logits may be from the exact ones. Derivation: `docs/bounds.md#contract`.
 
-use super::formats::Formats;
+use super::formats::{Formats, growth};
 use crate::enclosure::RowStats;
 use crate::format::{max_finite, min_normal, unit_roundoff};
 use crate::gemm::gamma;
@@ -90,6 +90,26 @@ impl Logits {
         of(self.has_alibi, 10) + of(self.cap.is_some(), 12)
     }
 
+    /// Roundings of a score in the format of the inputs: where scores are stored at all, so are the quotient, the tangent and the
+    /// product of a softcap, and what ALiBi adds and its sum.
+    pub(super) fn score_roundings(&self, formats: &Formats) -> u32 {
+        let of = |there: bool, count: u32| if there { count } else { 0 };
+        match formats.score_roundings {
+            0 => 0,
+            declared => declared + of(self.has_alibi, 2) + of(self.cap.is_some(), 3),
+        }
+    }
+
+    fn score_growth(&self, formats: &Formats) -> f64 {
+        growth(self.score_roundings(formats), unit_roundoff(formats.input))
+    }
+
+    /// Error of so many roundings that underflow by `unit` each. What a softcap loses in its quotient and in its tangent counts
+    /// as often as the cap says.
+    fn underflow(&self, roundings: f64, unit: f64) -> f64 {
+        (roundings + 2.0 * self.cap.unwrap_or(0.0)) * unit * self.magnification()
+    }
+
     /// Bound of `|ẑ − z|` for the kept keys of row `i`, up to what all keys have in common, exponential arguments included.
     pub(super) fn error(&self, head: &Head<'_>, i: usize, row: &RowStats, formats: &Formats) -> f64 {
         let factor = self.magnification();
@@ -106,10 +126,14 @@ impl Logits {
         if size == 0.0 {
             return 0.0;
         }
-        let scores = formats.score_growth * size + formats.score_roundings * formats.input_underflow * factor;
+        let stored = self.score_roundings(formats);
+        let scores = match stored {
+            0 => 0.0,
+            _ => self.score_growth(formats) * size + self.underflow(f64::from(stored), formats.input_underflow),
+        };
         let roundings = if self.has_bias { 18 } else { 14 } + self.option_roundings();
         let softmax = gamma(roundings, unit_roundoff(formats.softmax)) * (size + scores)
-            + roundings as f64 * min_normal(formats.softmax) * factor;
+            + self.underflow(roundings as f64, min_normal(formats.softmax));
         let caps = 2.0 * formats.tanh_error * (self.capped + dots + scores);
         let caps = if self.cap.is_some() { caps } else { 0.0 };
         let bias = if self.bias_is_scaled { self.scale_error * row.bias_max } else { 0.0 };
@@ -127,7 +151,7 @@ impl Logits {
         let dots = formats.dot_growth(head.d_k, false) + self.scale_error;
         let tanh = if self.cap.is_some() { 2.0 * formats.tanh_error } else { 0.0 };
         (1.0 + dots)
-            * (1.0 + formats.score_growth)
+            * (1.0 + self.score_growth(formats))
             * (1.0 + gamma(18 + self.option_roundings(), unit_roundoff(formats.softmax)) + tanh)
             - 1.0
     }
@@ -151,7 +175,7 @@ impl Logits {
         let operands =
             if formats.operands.format().is_some() { row.query_norm.max(row.key_norm) * factor } else { 0.0 };
         let largest = self.terms.max(self.dots).max(self.unscaled);
-        let scores = if formats.score_roundings > 0.0 { self.raw.max(largest) } else { 0.0 };
+        let scores = if formats.score_roundings > 0 { self.raw.max(largest) } else { 0.0 };
         let cap_fits = self
             .cap
             .is_none_or(|cap| 4.0 * cap <= max_finite(formats.softmax) && cap >= 4.0 * min_normal(formats.softmax));

@@ -30,7 +30,8 @@ pub(super) fn sources(head: &Head<'_>, logits: &Logits, terms: &RowTerms, format
         () => (depth.sqrt() * u_d * a, 0.0),
     };
     let operands = if terms.dots_are_exact { 0.0 } else { std::f64::consts::SQRT_2 * formats.operand_unit * a };
-    let stored = formats.input_roundings.sqrt() * u_in * a + formats.score_roundings.sqrt() * u_in * z;
+    let stored =
+        formats.input_roundings.sqrt() * u_in * a + f64::from(logits.score_roundings(formats)).sqrt() * u_in * z;
     let exp_error = if terms.logits_are_exact { 0.0 } else { formats.exp_error };
     let cap = formats.tanh_error * logits.capped;
     let roundings = (8 + logits.option_roundings()) as f64;

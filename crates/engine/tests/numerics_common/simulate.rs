@@ -222,12 +222,8 @@ impl Machine<'_> {
             return f64::NEG_INFINITY;
         }
         let dtype = self.contract.dtype;
-        let mut storings = if self.style.store_scores { self.contract.score_roundings } else { 0 };
-        let mut stored = |x: f64| {
-            let may = storings > 0;
-            storings = storings.saturating_sub(1);
-            if may { round(x, dtype) } else { x }
-        };
+        let stores = self.style.store_scores;
+        let stored = |x: f64| if stores { round(x, dtype) } else { x };
         let half_scale = self.a(scale.abs().sqrt());
         let width = problem.d_k;
         let query = &problem.query[i * width..(i + 1) * width];
@@ -251,21 +247,20 @@ impl Machine<'_> {
                 Stage::Softcap => {
                     if let Some(cap) = problem.softcap {
                         let cap = self.a(cap);
-                        let tanh = self.spoil(libm::tanh(self.a(z / cap)), self.contract.tanh_error);
+                        let quotient = stored(self.a(z / cap));
+                        let tanh = stored(self.spoil(libm::tanh(quotient), self.contract.tanh_error));
                         z = stored(self.a(tanh * cap));
                     }
                 }
                 Stage::Bias => {
-                    let has_bias = problem.bias.is_some() || problem.alibi.is_some();
                     if let Some(bias) = &problem.bias {
-                        z = self.a(z + self.a(bias[i * problem.n_k + j]));
+                        z = stored(self.a(z + self.a(bias[i * problem.n_k + j])));
                     }
                     if let Some(alibi) = problem.alibi {
                         let position = i as f64 + alibi.offset as f64;
                         let distance = if is_shifted { -(j as f64) } else { (position - j as f64).abs() };
-                        z = self.a(z - self.a(self.a(alibi.slope) * distance));
+                        z = stored(self.a(z - stored(self.a(self.a(alibi.slope) * distance))));
                     }
-                    z = if has_bias { stored(z) } else { z };
                 }
             }
         }
