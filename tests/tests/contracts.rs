@@ -31,6 +31,26 @@ limit: 1
 alone: 3
 ";
 
+/// Replays the one record of this verdict that has a command; the report for people has the same.
+fn shown_again(folder: &std::path::Path, report: &serde_json::Value, verdict: &str) {
+    let records = report["records"].as_array().expect("records");
+    let shown: Vec<_> = records.iter().filter(|record| record["replay"].is_string()).collect();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let (replay, contract) = (shown[0]["replay"].as_str().expect("a line"), &report["run"]["contracts"]);
+    let contract = contract[shown[0]["dtype"].as_str().expect("a format")].as_str().expect("a contract");
+    let args: Vec<&str> = replay.split_whitespace().skip(1).collect();
+    run(folder, &args).expect(0, &[&format!("{verdict}  "), &format!("contract  {contract}")]);
+}
+
+#[test]
+fn what_is_undecided_is_shown_again() {
+    let folder = TempDir::new().expect("a folder");
+    let args = ["check", "builtin:flash", "--suite", "smoke", "--dtype", "bfloat16", "-q"];
+    let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();
+    shown_again(folder.path(), &report, "INCONCLUSIVE");
+    run(folder.path(), &args).expect(0, &["bf16-unfused, for example: qkvet replay c-"]);
+}
+
 #[test]
 fn weights_in_float16_are_suspect_and_a_tighter_contract_proves_them_wrong() {
     if !has_python() {
@@ -54,6 +74,8 @@ fn weights_in_float16_are_suspect_and_a_tighter_contract_proves_them_wrong() {
     ];
     check(loose, &[]).expect(0, &said);
     check(loose, &["--strict"]).expect(1, &["SUSPECT"]);
+    let report = check(loose, &["--format", "json"]).json();
+    shown_again(folder.path(), &report, "SUSPECT");
     let tight = "f32+depth-16+tile-20000+unmerged";
     check(tight, &[]).expect(1, &["FAIL", "times the bound of contract f32+depth-16+tile-20000+unmerged"]);
 }
@@ -97,7 +119,8 @@ fn operands_in_eight_bits_hold_when_declared_and_faults_are_proved_all_the_same(
     let said = ["PASS", "INCONCLUSIVE", "under f32+e4m3-operands, worst error", "no finding in"];
     check(&target, "f32+e4m3-operands").expect(0, &said);
     for fault in ["causal-ignored", "key-lengths-ignored", "last-tile-dropped"] {
-        check(&format!("builtin:fault/{fault}"), "f32+e4m3-operands").expect(1, &["FAIL  QK", "contract f32+e4m3-operands"]);
+        check(&format!("builtin:fault/{fault}"), "f32+e4m3-operands")
+            .expect(1, &["FAIL  QK", "contract f32+e4m3-operands"]);
     }
 }
 

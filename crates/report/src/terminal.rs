@@ -14,6 +14,8 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Findings beyond this are only counted.
 const MOST_FINDINGS: usize = 10;
+/// Reasons for declining beyond this are only counted.
+const MOST_REASONS: usize = 4;
 /// Lines of one finding.
 const MOST_LINES: usize = 12;
 /// Longest value of a line; witnesses and messages beyond it are cut.
@@ -121,8 +123,14 @@ pub fn coverage(summary: &Summary) -> String {
     wrapped(&mut out, "undecided", &undecided(summary));
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-    for (reason, n) in declined.iter().take(4) {
+    for (reason, n) in declined.iter().take(MOST_REASONS) {
         row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)));
+    }
+    let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| **n).collect();
+    if !others.is_empty() {
+        let noun = if others.len() == 1 { "reason" } else { "reasons" };
+        let (more, cases) = (others.len(), count(others.iter().sum()));
+        row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
     }
     for warning in &summary.warnings {
         wrapped(&mut out, "warning", warning);
@@ -133,7 +141,7 @@ pub fn coverage(summary: &Summary) -> String {
 
 /// Cases beyond the probable bound: how many, the worst of each contract, what to do.
 fn suspects(summary: &Summary) -> String {
-    let Tally { contracts, laws, worst } = Tally::of(summary, Verdict::Suspect);
+    let Tally { contracts, laws } = Tally::of(summary, Verdict::Suspect);
     if contracts.is_empty() {
         return String::new();
     }
@@ -141,30 +149,39 @@ fn suspects(summary: &Summary) -> String {
         "farther from the exact value than roundings of mean zero would be, but within what the contract allows: {}",
         self::laws(&laws)
     );
-    let cases = contracts.iter().map(|(contract, n)| {
-        let noun = if *n == 1 { "case" } else { "cases" };
-        let Some((margin, evidence)) = worst.get(contract) else { return format!("{contract}: {} {noun}", count(*n)) };
-        let Evidence { place, expected, got, .. } = evidence;
-        let share = ratio(*margin);
-        format!(
-            "{contract}: {} {noun}, the worst {share} of its bound: {place}: expected {expected}, got {got}",
-            count(*n)
-        )
+    let cases = summary.standing_for(Verdict::Suspect).into_iter().flat_map(|(contract, at)| {
+        let n = contracts.get(contract).copied().unwrap_or_default();
+        let noun = if n == 1 { "case" } else { "cases" };
+        let record = &summary.records[at];
+        let worst = record.evidence.as_ref().map_or(String::new(), |evidence| {
+            let Evidence { place, expected, got, .. } = evidence;
+            let share = ratio(evidence.ratio.unwrap_or(0.0));
+            format!(", the worst {share} of its bound: {place}: expected {expected}, got {got}")
+        });
+        std::iter::once(format!("{contract}: {} {noun}{worst}", count(n))).chain(record.replay.clone())
     });
-    let hint = "A contract that promises more (--contract NAME, `qkvet list contracts`) proves it wrong or clears it.";
-    std::iter::once(head).chain(cases).chain([hint.to_owned()]).collect::<Vec<_>>().join("\n")
+    std::iter::once(head).chain(cases).chain([PROMISE_MORE.0.to_owned()]).collect::<Vec<_>>().join("\n")
 }
 
-/// Which contracts left which laws undecided, the most frequent first.
+/// What to do about suspects, and about what is undecided.
+const PROMISE_MORE: (&str, &str) = (
+    "A contract that promises more (--contract NAME, `qkvet list contracts`) proves it wrong or clears it.",
+    "A contract that promises more (--contract NAME, `qkvet list contracts`) decides more.",
+);
+
+/// Which contracts left which laws undecided, the most frequent first, and a case of each contract.
 fn undecided(summary: &Summary) -> String {
-    let Tally { contracts, laws, .. } = Tally::of(summary, Verdict::Inconclusive);
-    let contracts: Vec<String> = contracts.iter().map(|(contract, n)| format!("{contract} {}", count(*n))).collect();
+    let Tally { contracts, laws } = Tally::of(summary, Verdict::Inconclusive);
+    let named: Vec<String> = contracts.iter().map(|(contract, n)| format!("{contract} {}", count(*n))).collect();
     if laws.is_empty() {
-        String::new()
-    } else {
-        let cases = format!("the contract allows any number there ({}): {}", contracts.join(", "), self::laws(&laws));
-        format!("{cases}\nA contract that promises more (--contract NAME, `qkvet list contracts`) decides more.")
+        return String::new();
     }
+    let head = format!("the contract allows any number there ({}): {}", named.join(", "), self::laws(&laws));
+    let cases = summary.standing_for(Verdict::Inconclusive).into_iter().filter_map(|(contract, at)| {
+        let replay = summary.records[at].replay.as_ref()?;
+        Some(format!("{contract}, for example: {replay}"))
+    });
+    std::iter::once(head).chain(cases).chain([PROMISE_MORE.1.to_owned()]).collect::<Vec<_>>().join("\n")
 }
 
 /// `1,204 rows by enclosure, 96 exact, 3 by arbitrary precision`.
@@ -227,8 +244,6 @@ struct Tally<'a> {
     contracts: BTreeMap<&'a str, usize>,
     /// By law.
     laws: BTreeMap<String, usize>,
-    /// The largest distance over bound under each contract, and where.
-    worst: BTreeMap<&'a str, (f64, &'a Evidence)>,
 }
 
 impl<'a> Tally<'a> {
@@ -238,13 +253,6 @@ impl<'a> Tally<'a> {
             let contract = summary.run.contracts.get(&record.dtype).map_or("", String::as_str);
             *tally.contracts.entry(contract).or_default() += 1;
             *tally.laws.entry(record.law.clone()).or_default() += 1;
-            if let Some(evidence) = &record.evidence {
-                let margin = evidence.ratio.unwrap_or(0.0);
-                let worst = tally.worst.entry(contract).or_insert((margin, evidence));
-                if margin > worst.0 {
-                    *worst = (margin, evidence);
-                }
-            }
         }
         tally
     }

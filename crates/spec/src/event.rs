@@ -127,6 +127,9 @@ pub struct CaseRecord {
     /// Why it did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// The command that shows it again, for cases that stand for what a contract left undecided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
 }
 
 /// What was checked and what was declined.
@@ -175,4 +178,21 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,
+}
+
+impl Summary {
+    /// Under each contract the number of the record that stands for its cases of this verdict: the one farthest out in units of its
+    /// bound, the first of several.
+    pub fn standing_for(&self, verdict: Verdict) -> BTreeMap<&str, usize> {
+        let ratio = |at: usize| self.records[at].evidence.as_ref().and_then(|evidence| evidence.ratio).unwrap_or(0.0);
+        let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, record) in self.records.iter().enumerate().filter(|(_, record)| record.verdict == verdict) {
+            let contract = self.run.contracts.get(&record.dtype).map_or("", String::as_str);
+            let best = chosen.entry(contract).or_insert(at);
+            if ratio(at) > ratio(*best) {
+                *best = at;
+            }
+        }
+        chosen
+    }
 }

@@ -125,7 +125,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, pass.environment());
-    let summary = summary::summary(config, run, &cases, done, findings, pass.stopped());
+    let mut summary = summary::summary(config, run, &cases, done, findings, pass.stopped());
+    trace::keep_undecided(config, &conventions, &pass, &cases, &mut summary)?;
     if unkept.is_none() {
         pass.lost().iter().for_each(|why| events(lost(why)));
     }

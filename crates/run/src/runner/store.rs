@@ -34,7 +34,7 @@ pub struct Stored {
     /// The `qkvet.yaml` that declares it, relative to the folder of the run where it lies below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<PathBuf>,
-    /// The finding that the case shows; absent for a case that was only running.
+    /// The finding that the case shows; absent for a case that shows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<StoredFinding>,
     /// Conventions, `field=value`.
@@ -136,17 +136,17 @@ impl Store {
         self.noted(self.write(&self.folder.join(format!("running-{number}.json")), case, law, &self.declared, None));
     }
 
-    /// Keeps the case of a finding for `qkvet replay`, with the conventions it was judged under. Whether it is there.
+    /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows. Whether it is there.
     pub(super) fn keep(
         &self,
         id: &str,
         case: &Case,
         law: &CheckedLaw,
         conventions: &[&Convention],
-        finding: StoredFinding,
+        finding: Option<StoredFinding>,
     ) -> bool {
         let path = self.folder.join("cases").join(format!("{id}.json"));
-        self.noted(self.write(&path, case, law, &names(conventions), Some(finding)))
+        self.noted(self.write(&path, case, law, &names(conventions), finding))
     }
 
     /// Keeps the script that shows a finding without qkvet, and gives its path.

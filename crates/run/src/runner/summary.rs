@@ -85,5 +85,6 @@ fn record(done: Done, planned: &Planned<'_>) -> CaseRecord {
         verdict: done.verdict,
         margin: measured.then_some(done.margin),
         evidence: done.evidence,
+        replay: None,
     }
 }

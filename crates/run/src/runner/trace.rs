@@ -2,12 +2,13 @@
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
-use qkvet_spec::{Case, CheckedLaw, Contract, Verdict};
+use qkvet_spec::{Case, CheckedLaw, Contract, Convention, Summary, Verdict};
 
 use super::findings::Scene;
 use super::pass::{Done, Pass};
-use super::planned::CaseSource;
+use super::planned::{CaseSource, Planned};
 use super::store::{StoredCall, StoredFinding, names};
+use super::{RunConfig, RunError};
 use crate::python::{Arrays, Layout};
 use crate::repro::{Ground, Story, judged_calls, script};
 use crate::target::TargetKind;
@@ -36,37 +37,69 @@ pub(super) struct Trace {
 
 /// Stores the case, writes the script, and says how to see the finding again.
 pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
-    let contract = scene.config.contracts.get(&seen.case.dtype).copied();
-    let token = token(seen.case);
-    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) = (&scene.config.target.kind, scene.config.cases)
-    {
+    let finding = StoredFinding { verdict: seen.verdict, title: seen.title.to_owned() };
+    let kept = keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
+    let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
+    let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
+    Trace { script: write_script(scene, pass, seen, contract), ..kept }
+}
+
+/// Stores a case with what it is judged by, and says how to see it again.
+pub(super) fn keep(
+    config: &RunConfig<'_>,
+    conventions: &[&Convention],
+    pass: &Pass<'_>,
+    (id, case, law): (&str, &Case, &CheckedLaw),
+    finding: Option<StoredFinding>,
+) -> Trace {
+    let token = token(case);
+    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) = (&config.target.kind, config.cases) {
         // What made the output is known to whoever ran it.
         let folder = folder.display().to_string();
         let folder = shell_words::quote(&folder);
-        let replay = format!("qkvet replay {} --cases {folder} --target TARGET", seen.id);
+        let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
         return Trace { token, replay, replay_anywhere: None, script: None };
     }
-    let replay_anywhere = token.as_ref().map(|token| command(scene, seen, contract, token));
-    let finding = StoredFinding { verdict: seen.verdict, title: seen.title.to_owned() };
+    let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
     let kept = match pass.store() {
-        Some(store) => store.keep(seen.id, seen.case, seen.law, scene.conventions, finding),
+        Some(store) => store.keep(id, case, law, conventions, finding),
         None => pass.lost().is_none(),
     };
-    let by_id = format!("qkvet replay {}", seen.id);
+    let by_id = format!("qkvet replay {id}");
     // A command that cannot work is not printed if there is one that can.
     let replay = if kept { by_id } else { replay_anywhere.clone().unwrap_or(by_id) };
-    Trace { script: write_script(scene, pass, seen, contract), token, replay, replay_anywhere }
+    Trace { script: None, token, replay, replay_anywhere }
+}
+
+/// Keeps the cases that stand for what contracts left undecided, and says how to see them again.
+pub(super) fn keep_undecided(
+    config: &RunConfig<'_>,
+    conventions: &[&Convention],
+    pass: &Pass<'_>,
+    cases: &[Planned<'_>],
+    summary: &mut Summary,
+) -> Result<(), RunError> {
+    let chosen: Vec<usize> = [Verdict::Suspect, Verdict::Inconclusive]
+        .iter()
+        .flat_map(|verdict| summary.standing_for(*verdict).into_values())
+        .collect();
+    for at in chosen {
+        let (case, law) = (cases[at].case(config)?, cases[at].checked_law(config)?);
+        let id = summary.records[at].id.clone();
+        summary.records[at].replay = Some(keep(config, conventions, pass, (&id, &case, law), None).replay);
+    }
+    Ok(())
 }
 
 /// `qkvet replay 'TOKEN' --target NAME`, with every flag that the verdict depends on.
-fn command(scene: &Scene<'_, '_>, seen: &Seen<'_>, contract: Option<&Contract>, token: &str) -> String {
-    let target = scene.config.target;
-    let mut flags = vec![("--target", target.name.clone())];
-    flags.extend(names(scene.conventions).into_iter().map(|declared| ("--convention", declared)));
-    let default = scene.config.catalog.default_contract(seen.case.dtype).ok();
-    flags.extend(contract.filter(|one| default != Some(*one)).map(|one| ("--contract", one.contract.clone())));
-    flags.extend(scene.config.catalog.law_files.get(&seen.case.law).map(|file| ("--law", file.clone())));
-    let StoredCall { arrays, layout, device } = target.kind.stored_call();
+fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, token: &str) -> String {
+    let mut flags = vec![("--target", config.target.name.clone())];
+    flags.extend(names(conventions).into_iter().map(|declared| ("--convention", declared)));
+    let default = config.catalog.default_contract(case.dtype).ok();
+    let contract = config.contracts.get(&case.dtype).filter(|one| default != Some(**one));
+    flags.extend(contract.map(|one| ("--contract", one.contract.clone())));
+    flags.extend(config.catalog.law_files.get(&case.law).map(|file| ("--law", file.clone())));
+    let StoredCall { arrays, layout, device } = config.target.kind.stored_call();
     let arrays = arrays.map(|arrays| match arrays {
         Arrays::Numpy => "numpy",
         Arrays::Torch => "torch",
