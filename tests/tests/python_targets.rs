@@ -67,6 +67,45 @@ fn an_undeclared_convention_is_one_finding() {
     }
 }
 
+/// The example with one line changed, and what its one finding is called: nothing that such a change breaks is told twice.
+#[test]
+fn a_wrong_option_is_one_finding_that_names_it() {
+    if !has_python() {
+        return;
+    }
+    let example = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let one_finding = |line: &str, changed: &str, title: &str, cause: &str| {
+        assert!(example.contains(line), "{line}");
+        let folder = target(&example.replace(line, changed));
+        let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "-q", "--format", "json"];
+        let report = run(folder.path(), &args).json();
+        let findings = report["findings"].as_array().expect("findings");
+        assert_eq!(findings.len(), 1, "{changed}: {findings:#?}");
+        assert!(findings[0]["title"].as_str().expect("a title").contains(title), "{changed}: {findings:#?}");
+        assert!(findings[0].to_string().contains(cause), "{changed}: {findings:#?}");
+    };
+    let window = "(left is None or position - j <= left) & (right is None or j - position <= right)";
+    let others = "use window too, and no known fault explains them";
+    one_finding(window, "True", "QK231", "window-ignored: all");
+    one_finding(window, &window.replace("<=", "<"), "QK232", "window-off-by-one: all");
+    // Within packed sequences the corner of the whole is not that of the sequence, which is what the fault is.
+    one_finding(window, &window.replace("position", "i"), "QK233", "window-upper-left: ");
+    one_finding(window, &window.replace("<= left", "< left"), "QK232", others);
+    let unknown = "wrong results that no known fault explains, all with ";
+    one_finding(
+        window,
+        &window.replace("<= right", "<= right + 1"),
+        &format!("{unknown}window"),
+        "qkvet explain window",
+    );
+    one_finding(
+        "scores - of_heads",
+        "scores + of_heads",
+        &format!("{unknown}alibi_slopes"),
+        "qkvet explain alibi_slopes",
+    );
+}
+
 #[test]
 fn a_right_function_passes_and_says_what_it_was_not_asked() {
     if !has_python() {
@@ -77,6 +116,23 @@ fn a_right_function_passes_and_says_what_it_was_not_asked() {
     finished.expect(0, &["no finding in", "takes scale"]);
     check(folder.path(), &["--law", "weights-row-stochasticity"])
         .expect(4, &["nothing was checked", "no argument for"]);
+}
+
+#[test]
+fn reasons_for_declining_that_are_not_shown_are_counted() {
+    if !has_python() {
+        return;
+    }
+    let folder = numpy_with("return o");
+    let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "-q"];
+    let shown = run(folder.path(), &args);
+    let declined = shown.stdout.lines().filter(|line| line.starts_with("  declined")).count();
+    let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();
+    let all = report["coverage"]["declined"].as_object().expect("reasons").len();
+    assert!(all > declined && declined == 4, "{all}");
+    let more = all - declined;
+    let noun = if more == 1 { "reason" } else { "reasons" };
+    shown.expect(0, &[&format!("for {more} more {noun}: --format json has them all")]);
 }
 
 #[test]

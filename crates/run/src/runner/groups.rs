@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use qkvet_diagnose::cause;
-use qkvet_spec::{Convention, Fault, Verdict};
+use qkvet_spec::{CallOption, Convention, Fault, Verdict};
 
 use super::findings::Scene;
 use super::pass::Done;
+use super::planned::Planned;
 use super::{evidence, failing, sample};
 
 /// A fault is named as a cause when it explains at least one in this many of the failures looked at.
 pub(super) const LEAST_SHARE: usize = 3;
+/// Title of wrong values that no fault explains.
+const UNEXPLAINED: &str = "wrong results that no known fault explains";
 /// What a target says may be long.
 const LONGEST_TITLE: usize = 240;
 
@@ -28,6 +31,14 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
         Self { verdict, title, fault: None, cause: None, hint: None, members }
+    }
+
+    /// Says that so many further cases use the same options and are explained by nothing.
+    fn tell_beside(&mut self, scene: &Scene<'_, '_>, others: usize) {
+        let options = names(&shared(scene, &self.members));
+        let (cause, use_it) = (self.cause.take().unwrap_or_default(), if others == 1 { "uses" } else { "use" });
+        let them = if others == 1 { "it" } else { "them" };
+        self.cause = Some(format!("{cause}; {others} more {use_it} {options} too, and no known fault explains {them}"));
     }
 
     /// The failing cases that use the option of an undeclared convention.
@@ -55,9 +66,37 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
         left.retain(|at| !group.members.contains(at));
         groups.push(group);
     }
-    groups.extend(unexplained(scene, &left));
+    let mut rest = Vec::new();
+    for group in unexplained(scene, &left) {
+        let named = groups.iter_mut().find(|named| is_beside(scene, named, &group));
+        match named {
+            Some(named) => named.tell_beside(scene, group.members.len()),
+            None => rest.push(group),
+        }
+    }
+    groups.extend(rest);
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
+}
+
+/// Options that all of these cases use and not every case does that was checked.
+fn shared(scene: &Scene<'_, '_>, members: &[usize]) -> Vec<CallOption> {
+    let of_all = |option: &CallOption| members.iter().all(|at| scene.cases[*at].uses(*option));
+    let checked =
+        |option: CallOption, (done, case): (&Done, &Planned<'_>)| done.verdict.is_checked() && !case.uses(option);
+    let elsewhere = |option: &CallOption| scene.done.iter().zip(scene.cases).any(|pair| checked(*option, pair));
+    CallOption::ALL.into_iter().filter(|option| of_all(option) && elsewhere(option)).collect()
+}
+
+/// Whether wrong values that nothing explains belong to the same option as those of a fault.
+fn is_beside(scene: &Scene<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
+    let (own, other) = (shared(scene, &named.members), shared(scene, &unexplained.members));
+    let of_value = |at: &usize| scene.done[*at].evidence.as_ref().is_none_or(|evidence| evidence.form.is_none());
+    !own.is_empty() && own.iter().all(|option| other.contains(option)) && unexplained.members.iter().all(of_value)
+}
+
+fn names(options: &[CallOption]) -> String {
+    options.iter().map(|option| option.name()).collect::<Vec<_>>().join(" and ")
 }
 
 /// The cases that one fault explains, if one explains enough of a sample to be more than a coincidence.
@@ -90,13 +129,18 @@ fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
 fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for at in failing {
-        let title = match scene.done[*at].evidence.as_ref().and_then(|evidence| evidence.form.as_ref()) {
-            Some(form) => format!("wrong {form}"),
-            None => "wrong results that no known fault explains".to_owned(),
-        };
+        let form = scene.done[*at].evidence.as_ref().and_then(|evidence| evidence.form.as_ref());
+        let title = form.map_or_else(|| UNEXPLAINED.to_owned(), |form| format!("wrong {form}"));
         groups.entry(title).or_default().push(*at);
     }
-    groups.into_iter().map(|(title, members)| Group::plain(Verdict::Fail, title, members)).collect()
+    let told = |(title, members): (String, Vec<usize>)| {
+        let options = if title == UNEXPLAINED { shared(scene, &members) } else { Vec::new() };
+        let Some(first) = options.first() else { return Group::plain(Verdict::Fail, title, members) };
+        let hint = format!("`qkvet explain {first}` says what is asked for");
+        let title = format!("{title}, all with {}", names(&options));
+        Group { hint: Some(hint), ..Group::plain(Verdict::Fail, title, members) }
+    };
+    groups.into_iter().map(told).collect()
 }
 
 /// Targets that broke: by what they said, numbers aside, in order of first appearance.
