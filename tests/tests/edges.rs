@@ -1,6 +1,8 @@
 //! The house stands as `ARCHITECTURE.md` draws it: edges between packages, sizes and names of files, text that must
-//! not be there. Every checker is also shown something that it has to reject.
+//! not be there, places that must. Every checker is also shown something that it has to reject.
 #![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
+
+mod documents;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

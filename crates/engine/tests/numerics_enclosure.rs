@@ -6,7 +6,7 @@ mod numerics_common;
 
 use numerics_common::{Big, Problem, Scale, Sees, big, causal, gauss, gaussians, rng};
 use qkvet_engine::Products;
-use qkvet_engine::enclosure::{HeadEnclosure, enclose, enclose_with};
+use qkvet_engine::enclosure::{Detail, HeadEnclosure, enclose, enclose_as, enclose_with};
 use qkvet_engine::head::{EmptyRow, Normalization, Span};
 use qkvet_spec::Dtype;
 use rand::RngExt;
@@ -238,6 +238,30 @@ fn other_normalizations_are_enclosed() {
             let bias = (0..SHAPE.0 * SHAPE.1).map(|x| if x % 3 == 0 { f64::NEG_INFINITY } else { x as f64 / 50.0 });
             check("bias", &Problem { bias: Some(bias.collect()), ..problem });
         }
+    }
+}
+
+/// Zeros sum to 0 whatever the weights: no underflow is charged. Under softmax over queries nothing is claimed of this.
+#[test]
+fn a_column_whose_visible_values_are_zeros_is_zero() {
+    let mut problem = Problem { sees: causal(SHAPE.0, SHAPE.1), ..gaussian(24) };
+    let (n_k, d_v) = (SHAPE.1, SHAPE.3);
+    (0..n_k - 1).for_each(|j| problem.value[j * d_v] = 0.0);
+    let capped = Problem { softcap: Some(2.0), ..problem.clone() };
+    let undivided = Problem { normalization: Normalization::None, ..problem.clone() };
+    for (name, problem) in [("plain", &problem), ("capped", &capped), ("undivided", &undivided)] {
+        check(name, problem);
+        for detail in [Detail::Radii, Detail::Full] {
+            let rad = enclose_as(&problem.head(), Products::Faer, detail).rad;
+            for i in 0..SHAPE.0 {
+                let sees_all = i == SHAPE.0 - 1;
+                assert_eq!(rad[i * d_v] > 0.0, sees_all, "{name} {detail:?} row {i}");
+                assert!(rad[i * d_v + 1] > 0.0, "{name} {detail:?} row {i}");
+            }
+        }
+        let mut unknown = problem.clone();
+        unknown.value[0] = f64::NAN;
+        assert_eq!(enclose(&unknown.head()).rad[0], f64::INFINITY, "{name}");
     }
 }
 

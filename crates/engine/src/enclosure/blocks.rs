@@ -7,7 +7,6 @@ use pulp::Arch;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use super::element::{self, Element, Factors, RadiiByRange, Sums};
-use super::exact::ExactRow;
 use super::one_pass;
 use super::rows::{Row, Tables, empty, weigh};
 use super::sight::Sight;
@@ -234,7 +233,7 @@ impl<'a> Block<'a> {
                 for (c, rad) in self.rad[elements].iter_mut().enumerate() {
                     let error = sums.error((i - first) * d_v + c);
                     *rad += error.map_or(0.0, |error| element::distance(row, error, columns, c));
-                    *rad = stats.exact.as_ref().and_then(|exact| exact_radius(exact, c)).unwrap_or(*rad);
+                    *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
                 }
             }
             _ => {
@@ -294,21 +293,24 @@ fn weighted(
     sums: &ValueSums,
     (index, c): (usize, usize),
 ) -> Element {
-    if job.detail < Detail::Full {
-        return element::unnormalized_by_range(factors, (sums.values[index], sums.error(index)), columns, c);
-    }
-    let sums = sums.element(index);
-    if !is_divided(job.head) {
-        return element::unnormalized(factors, &sums, columns, c);
-    }
-    let general = element::normalized(factors, &sums, columns, c);
-    let exact = stats.exact.as_ref().and_then(|exact| exact_radius(exact, c));
-    exact.map_or(general, |rad| Element { rad, ..general })
+    let general = match job.detail {
+        Detail::Full if is_divided(job.head) => element::normalized(factors, &sums.element(index), columns, c),
+        Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
+        Detail::Midpoints | Detail::Radii => {
+            element::unnormalized_by_range(factors, (sums.values[index], sums.error(index)), columns, c)
+        }
+    };
+    certain_radius(stats, columns, c).map_or(general, |rad| Element { rad, ..general })
 }
 
-/// The radius of an exact row: its `f64` sums and quotient are exact, so only the dead keys remain.
-fn exact_radius(row: &ExactRow, c: usize) -> Option<f64> {
-    if row.sums_exactly(c, f64::MANTISSA_DIGITS, -1022) { row.dead_share(c) } else { None }
+/// The radius where weights do not matter. Zeros sum to 0; the sums and the quotient of an exact row are exact in `f64`, so only
+/// its dead keys remain.
+fn certain_radius(stats: &RowStats, columns: &ColumnStats, c: usize) -> Option<f64> {
+    if columns.abs_sum(c) == 0.0 {
+        return Some(0.0);
+    }
+    let exact = stats.exact.as_ref().filter(|exact| exact.sums_exactly(c, f64::MANTISSA_DIGITS, -1022))?;
+    exact.dead_share(c)
 }
 
 /// The general way: all scores of a row at once, so that their largest is known before the first exponential.
