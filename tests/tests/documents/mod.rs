@@ -26,7 +26,8 @@ fn every_place_that_is_named_exists() {
 
 #[test]
 fn a_place_that_is_not_there_is_found() {
-    let page = "# Bounds\n\n<a id=\"exp\"></a>\n## The exponential\n\n```\n## no heading\n```\n### `fl(x)`, rounded — twice\n";
+    let page =
+        "# Bounds\n\n<a id=\"exp\"></a>\n## The exponential\n\n```\n## no heading\n```\n### `fl(x)`, rounded — twice\n";
     let texts = BTreeMap::from([(PathBuf::from("docs/bounds.md"), page.to_owned())]);
     let check = |at: &str, text: &str| -> Vec<Option<String>> {
         places(Path::new(at), text).iter().map(|place| missing(place, &texts)).collect()
@@ -36,7 +37,8 @@ fn a_place_that_is_not_there_is_found() {
     {
         assert!(check("crates/engine/src/exp.rs", good).iter().all(Option::is_none), "{good}");
     }
-    for good in ["[e](bounds.md#exp)", "[e](../docs/bounds.md#exp)", "[b](bounds.md#bounds)", "[h](https://a.b/c.md#d)"] {
+    for good in ["[e](bounds.md#exp)", "[e](../docs/bounds.md#exp)", "[b](bounds.md#bounds)", "[h](https://a.b/c.md#d)"]
+    {
         assert!(check("docs/contracts.md", good).iter().all(Option::is_none), "{good}");
     }
     assert_eq!(check("docs/bounds.md", "[e](#exp), [x](#exq)").iter().flatten().count(), 1);
@@ -61,7 +63,8 @@ fn places(file: &Path, text: &str) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for (at, _) in line.match_indices('#') {
-            let anchor: String = line[at + 1..].chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+            let anchor: String =
+                line[at + 1..].chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
             let from = line[..at].rfind(|c: char| !(c.is_alphanumeric() || "-_./:".contains(c)));
             let named = &line[from.map_or(0, |from| from + line[from..].chars().next().map_or(1, char::len_utf8))..at];
             let is_page = named.ends_with(".md") && !named.contains("://");

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use qkvet_diagnose::{cause, describe_call, describe_inputs, smallest};
-use qkvet_engine::law::{Reading, read_keys};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
+use super::reading::reading;
 use super::stop::Stopped;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
@@ -208,44 +208,6 @@ fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
     laws
 }
 
-/// What the plainest case whose output can be read says of the keys that a query weighs.
-fn reading(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<String> {
-    let mut readable: Vec<usize> = group
-        .members
-        .iter()
-        .copied()
-        .filter(|at| scene.cases[*at].is_routed() && !is_relation(&scene.done[*at]))
-        .collect();
-    let options = |at: usize| CallOption::ALL.iter().filter(|option| scene.cases[at].uses(**option)).count();
-    readable.sort_by_key(|at| (options(*at), scene.cases[*at].size()));
-    readable.into_iter().take(MOST_TRIED).find_map(|at| {
-        let done = &scene.done[at];
-        let contract = scene.config.contracts.get(&done.dtype)?;
-        let reading = done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
-        Some(format!("{} (case {})", reading_text(&reading), done.id))
-    })
-}
-
-/// `b=0, h=1, i=3 weighs keys 0, 2; expected 0, 2, 5`.
-fn reading_text(reading: &Reading) -> String {
-    let Reading { item, head, query, weighed, expected } = reading;
-    let (weighed, expected) = (keys_text(weighed), keys_text(expected));
-    format!("query [b={item}, h={head}, i={query}] weighs keys {weighed}; expected {expected}")
-}
-
-/// Keys with ranges for what is in a row: `0–15, 17`; `none`.
-fn keys_text(keys: &[usize]) -> String {
-    if keys.is_empty() {
-        return "none".to_owned();
-    }
-    let run = |run: &[usize]| match run {
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}–{last}"),
-        [] => String::new(),
-    };
-    keys.chunk_by(|j, next| j + 1 == *next).map(run).collect::<Vec<_>>().join(", ")
-}
-
 /// Keeps the case for replay and puts the finding into words.
 fn describe(
     scene: &Scene<'_, '_>,
@@ -277,7 +239,7 @@ fn describe(
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
         witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
-        reading: reading(scene, group),
+        reading: reading(scene, pass, group),
         cause: group.cause.clone(),
         hint: group.hint.clone(),
         replay,

@@ -5,6 +5,7 @@ mod findings;
 mod groups;
 mod pass;
 mod planned;
+mod reading;
 mod stop;
 mod store;
 mod summary;
