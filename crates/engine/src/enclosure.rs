@@ -15,6 +15,7 @@ mod sight;
 mod stages;
 mod table;
 
+pub(crate) use element::INFLATION;
 pub use exact::ExactRow;
 pub use lse::Lse;
 pub(crate) use table::{NO_GRID, common_grid, exponent, norm_upper};

@@ -6,14 +6,11 @@
 use qkvet_spec::Contract;
 
 use crate::bound::bound;
-use crate::enclosure::{HeadEnclosure, enclose_with, norm_upper};
+use crate::enclosure::{HeadEnclosure, INFLATION, enclose_with, norm_upper};
 use crate::exp::U;
 use crate::format::{max_finite, min_normal, pow2, unit_roundoff};
 use crate::gemm::{Products, gamma, times_depth};
 use crate::head::{Alibi, EmptyRow, Head, Inexact, Normalization, RealScale, Stage, Visible};
-
-/// Covers the rounding of the bound expressions: some dozens of operations on non-negative numbers.
-const INFLATION: f64 = 1.0 + 1.0 / 1024.0;
 
 /// A linear map `x ↦ x W + b`.
 ///

@@ -9,7 +9,7 @@ use adversarial::{CHOICES, Choice, FAMILIES, Hard, Random};
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use qkvet_engine::ball::Ball;
-use qkvet_engine::digits::{DigitsError, Logarithm, MOST_BITS, PreciseHead, Width, sharpen};
+use qkvet_engine::digits::{DigitsError, Logarithm, MOST_BITS, PreciseHead, Width};
 use qkvet_engine::head::{Alibi, EmptyRow, Inexact, Normalization, RealScale, Stage};
 
 type Big = FBig<HalfEven, 2>;
@@ -144,7 +144,7 @@ fn lse(p: &Hard, of: Logarithm) -> Ball {
 }
 
 fn output(p: &Hard) -> Ball {
-    sharpen(&p.head(), 0, Width::NEAREST).unwrap()[0]
+    PreciseHead::new(&p.head()).unwrap().output(0, Width::NEAREST).unwrap()[0]
 }
 
 #[test]

@@ -26,7 +26,6 @@ pub use self::bounds::{answer_bounds, answer_bounds_with};
 pub use self::decimal::{Decimal, DecimalError};
 pub use self::precise::PreciseHead;
 pub use self::row::Logarithm;
-use crate::ball::Ball;
 use crate::enclosure::enclose_with;
 use crate::gemm::Products;
 use crate::head::Head;
@@ -55,17 +54,6 @@ impl Width {
 
     /// That of one evaluation with 128 bits: `2^−126 Σ_j w_j |v_j|` and half a spacing of the midpoint.
     pub const ONE_EVALUATION: Self = Self { relative: f64::INFINITY, absolute: f64::INFINITY };
-}
-
-/// Encloses row `i` of a head in arbitrary precision, see [`PreciseHead::output`].
-///
-/// # Errors
-/// As [`PreciseHead::new`] and [`PreciseHead::output`].
-///
-/// # Panics
-/// As [`PreciseHead::new`].
-pub fn sharpen(head: &Head<'_>, i: usize, width: Width) -> Result<Vec<Ball>, DigitsError> {
-    PreciseHead::new(head)?.output(i, width)
 }
 
 /// The exact output of a call in decimal digits.
@@ -221,16 +209,23 @@ fn check_hiding(head: &Head<'_>) -> Result<(), DigitsError> {
     Ok(())
 }
 
+/// Whether all numbers of an input are allowed.
+fn check_all(what: &'static str, data: &[f64], allowed: fn(f64) -> bool) -> Result<(), DigitsError> {
+    let found = data.iter().enumerate().find(|(_, x)| !allowed(**x));
+    found.map_or(Ok(()), |(index, got)| Err(DigitsError::NotFinite { what, index, got: *got }))
+}
+
+/// Real, or the −∞ of a bias that hides.
+fn is_bias(x: f64) -> bool {
+    x.is_finite() || x == f64::NEG_INFINITY
+}
+
 /// Whether every input is a real number; −∞ may stand in the bias.
 fn check_finite(call: &Call) -> Result<(), DigitsError> {
-    let not_finite = |what, data: &[f64], allowed: fn(f64) -> bool| {
-        let found = data.iter().enumerate().find(|(_, x)| !allowed(**x));
-        found.map_or(Ok(()), |(index, got)| Err(DigitsError::NotFinite { what, index, got: *got }))
-    };
-    not_finite("query", &call.query.data, f64::is_finite)?;
-    not_finite("key", &call.key.data, f64::is_finite)?;
-    not_finite("value", &call.value.data, f64::is_finite)?;
-    not_finite("scale", call.options.scale.as_slice(), f64::is_finite)?;
+    check_all("query", &call.query.data, f64::is_finite)?;
+    check_all("key", &call.key.data, f64::is_finite)?;
+    check_all("value", &call.value.data, f64::is_finite)?;
+    check_all("scale", call.options.scale.as_slice(), f64::is_finite)?;
     let bias = call.options.bias.as_ref().map_or(&[][..], |bias| &bias.data);
-    not_finite("bias", bias, |x| x.is_finite() || x == f64::NEG_INFINITY)
+    check_all("bias", bias, is_bias)
 }

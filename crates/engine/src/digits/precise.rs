@@ -4,7 +4,7 @@ use super::decimal::Decimal;
 use super::logits::ExactLogits;
 use super::row::{Logarithm, Row, ball};
 use super::values::Values;
-use super::{DigitsError, Width};
+use super::{DigitsError, Width, check_all, is_bias};
 use crate::ball::Ball;
 use crate::head::{EmptyRow, Head, Normalization};
 
@@ -130,17 +130,13 @@ impl<'a> PreciseHead<'a> {
 
 /// Whether every number of a head is a real one; −∞ may stand in the bias.
 fn check_finite(head: &Head<'_>) -> Result<(), DigitsError> {
-    let not_finite = |what, data: &[f64], allowed: fn(f64) -> bool| {
-        let found = data.iter().enumerate().find(|(_, x)| !allowed(**x));
-        found.map_or(Ok(()), |(index, got)| Err(DigitsError::NotFinite { what, index, got: *got }))
-    };
-    not_finite("query", head.query, f64::is_finite)?;
-    not_finite("key", head.key, f64::is_finite)?;
-    not_finite("value", head.value, f64::is_finite)?;
-    not_finite("scale", &[head.scale.factor], f64::is_finite)?;
-    not_finite("bias", head.bias.unwrap_or(&[]), |x| x.is_finite() || x == f64::NEG_INFINITY)?;
-    not_finite("slope", head.alibi.map(|alibi| alibi.slope).as_slice(), f64::is_finite)?;
-    not_finite("sink", head.sink.as_slice(), f64::is_finite)?;
+    check_all("query", head.query, f64::is_finite)?;
+    check_all("key", head.key, f64::is_finite)?;
+    check_all("value", head.value, f64::is_finite)?;
+    check_all("scale", &[head.scale.factor], f64::is_finite)?;
+    check_all("bias", head.bias.unwrap_or(&[]), is_bias)?;
+    check_all("slope", head.alibi.map(|alibi| alibi.slope).as_slice(), f64::is_finite)?;
+    check_all("sink", head.sink.as_slice(), f64::is_finite)?;
     match head.softcap {
         Some(got) if !(got > 0.0 && got.is_finite()) => Err(DigitsError::Softcap { got }),
         _ => Ok(()),

@@ -8,8 +8,8 @@ use crate::exp::U;
 use crate::format::pow2;
 use crate::gemm::gamma;
 
-/// Covers the rounding of the bound expressions themselves: at most 40 operations on non-negative numbers.
-pub(super) const INFLATION: f64 = 1.0 + 1.0 / 1024.0;
+/// Covers the rounding of the bound expressions themselves: some dozens of operations on non-negative numbers.
+pub(crate) const INFLATION: f64 = 1.0 + 1.0 / 1024.0;
 
 /// Underflow unit; the smallest normal number also covers processes that flush subnormals to zero.
 pub(super) const UNDERFLOW: f64 = f64::MIN_POSITIVE;

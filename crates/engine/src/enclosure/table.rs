@@ -29,11 +29,6 @@ pub(super) fn grid(x: f64) -> i32 {
     exponent(x) - 52 + significand.trailing_zeros() as i32
 }
 
-/// The coarsest grid that holds every number of the slice.
-pub(crate) fn common_grid(xs: &[f64]) -> i32 {
-    lowest_grid(xs)
-}
-
 const LANES: usize = 8;
 
 /// The lowest set bit of `x` as a number, `+∞` for 0; one below [`f64::MIN_POSITIVE`] may have been flushed to 0.
@@ -45,8 +40,9 @@ fn lowest_bit(x: f64) -> f64 {
     if bits == 0 { f64::INFINITY } else { f64::from_bits(bits) - without }
 }
 
+/// The coarsest grid that holds every number of the slice.
 #[inline(always)]
-fn lowest_grid(xs: &[f64]) -> i32 {
+pub(crate) fn common_grid(xs: &[f64]) -> i32 {
     let mut lowest = [f64::INFINITY; LANES];
     let (chunks, rest) = xs.as_chunks::<LANES>();
     for chunk in chunks {
@@ -113,7 +109,7 @@ impl WithSimd for NormsAndGrids<'_> {
         let mut result = Vec::with_capacity(self.n);
         for i in 0..self.n {
             let row = &self.rows[i * self.d..(i + 1) * self.d];
-            result.push((norm_upper(row), lowest_grid(row)));
+            result.push((norm_upper(row), common_grid(row)));
         }
         result
     }
