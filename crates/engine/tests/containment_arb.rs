@@ -153,6 +153,7 @@ fn problems() -> Vec<Hard> {
 }
 
 /// Outputs, weights and logarithms that the script found in their balls, over all problems.
+#[expect(clippy::print_stdout, reason = "a test says how much it looked at")]
 fn held(python: &str, problems: &[&Hard], balls: fn(&Hard) -> Balls) -> [usize; 3] {
     let lines: Vec<String> = problems.iter().map(|problem| line(problem, &balls(problem))).collect();
     let mut held = [0; 3];

@@ -261,7 +261,7 @@ fn a_column_whose_visible_values_are_zeros_is_zero() {
         }
         let mut unknown = problem.clone();
         unknown.value[0] = f64::NAN;
-        assert_eq!(enclose(&unknown.head()).rad[0], f64::INFINITY, "{name}");
+        assert!(enclose(&unknown.head()).rad[0].is_infinite(), "{name}");
     }
 }
 
