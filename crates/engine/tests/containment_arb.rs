@@ -74,6 +74,11 @@ fn line(p: &Hard, balls: &Balls) -> String {
     let stages: Vec<&str> = p.stages.iter().map(word).collect();
     let bits = |i: usize| (0..p.n_k).map(|j| if p.sees(i, j) { '1' } else { '0' }).collect::<String>();
     let seen: Vec<String> = (0..p.n_q).map(|i| format!("\"{}\"", bits(i))).collect();
+    let place = |i: usize| {
+        let shift = p.alibi_shifts.as_ref().map_or(0, |shifts| shifts[i]);
+        i as i64 + p.alibi.map_or(0, |alibi| alibi.offset) + shift
+    };
+    let positions: Vec<String> = (0..p.n_q).map(|i| place(i).to_string()).collect();
     let empty_row = if p.empty_row == EmptyRow::Mean { "mean" } else { "zero" };
     let normalization = match p.normalization {
         Normalization::OverKeys => "over-keys",
@@ -95,7 +100,7 @@ fn line(p: &Hard, balls: &Balls) -> String {
         ("softcap", option(p.softcap.map(hex))),
         ("bias", option(p.bias.as_deref().map(list))),
         ("slope", option(p.alibi.map(|alibi| hex(alibi.slope)))),
-        ("offset", p.alibi.map_or(0, |alibi| alibi.offset).to_string()),
+        ("positions", format!("[{}]", positions.join(","))),
         ("sink", option(p.sink.map(hex))),
         ("seen", format!("[{}]", seen.join(","))),
         ("output", list(&balls.output)),

@@ -109,7 +109,7 @@ impl WindowChoice {
         let behind = |draws: &mut Draws| {
             let edges: Vec<usize> =
                 TILES.into_iter().flat_map(|tile| [tile - 1, tile, tile + 1]).filter(|edge| *edge < n_k).collect();
-            if edges.is_empty() { n_k / 2 } else { edges[draws.below(edges.len())] }
+            if edges.is_empty() { n_k / 2 + 4 } else { edges[draws.below(edges.len())] }
         };
         match self {
             Self::Fixed(window) => window,

@@ -220,6 +220,10 @@ pub fn exit_line(summary: &Summary) -> String {
         Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
     let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
     let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
+    let undecided = match total(Verdict::Inconclusive) {
+        0 => String::new(),
+        n => format!(", {} of them undecided", count(n)),
+    };
     let skipped = total(Verdict::Skipped);
     let stopped = match &summary.stopped {
         Some(reason) => format!(" · stopped early: {reason}"),
@@ -229,12 +233,12 @@ pub fn exit_line(summary: &Summary) -> String {
     let n = summary.findings.len();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
-        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{declined}{stopped}", count(checked));
+        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{undecided}{declined}{stopped}", count(checked));
     }
     if checked == 0 {
         return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}");
     }
-    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{declined}{stopped}", count(checked))
+    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{undecided}{declined}{stopped}", count(checked))
 }
 
 /// Cases of one verdict.

@@ -340,6 +340,10 @@ mod tests {
                 "contract `f32+depth-8+values-depth-9`: expected modifiers that agree, got `depth-8` and `values-depth-9`, which both set values_depth",
             ),
             (
+                "f32+e4m3-operands+e5m2-operands",
+                "contract `f32+e4m3-operands+e5m2-operands`: expected one format of operands, or formats of which one rounds everything more coarsely, got float8_e5m2 and float8_e4m3fn",
+            ),
+            (
                 "f32+f16-accumulation",
                 "contract `f32+f16-accumulation`: expected a contract of float16 for `f16-accumulation`, got float32",
             ),

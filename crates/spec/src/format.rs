@@ -70,6 +70,13 @@ impl Format {
         self.container().max_exponent()
     }
 
+    /// Whether it rounds every number at least as finely as `other` does: in significant bits, at both ends of the range.
+    pub fn covers(self, other: Self) -> bool {
+        self.precision() >= other.precision()
+            && self.min_exponent() <= other.min_exponent()
+            && self.max_exponent() >= other.max_exponent()
+    }
+
     /// Whether the format has infinities; without them NaN stands for what overflows.
     pub fn has_infinities(self) -> bool {
         self.container().has_infinities()

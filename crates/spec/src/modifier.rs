@@ -146,6 +146,8 @@ contract_patch! {
     input_roundings: u32, input_roundings, |x| x, u32::looseness;
     /// Roundings of each score in the storage format.
     score_roundings: u32, score_roundings, |x| x, u32::looseness;
+    /// Format of the softmax: shifted logits, exponentials, row sum and quotients.
+    softmax: Dtype, softmax, |x| x, Dtype::looseness;
     /// Whether the row sum may be that of the rounded weights.
     sum_of_rounded: bool, sum_of_rounded, |x| x, bool::looseness;
     /// Relative error of exponential and logarithm.
@@ -239,6 +241,12 @@ pub(crate) fn compose(base: &Contract, mut modifiers: Vec<Modifier>) -> Result<C
             }
         }
     }
+    if let Some((field, one, other)) = incomparable(base, &modifiers) {
+        return refuse(
+            &format!("one format of {field}, or formats of which one rounds everything more coarsely"),
+            format!("{one} and {other}"),
+        );
+    }
     let mut contract = base.clone();
     for one in &modifiers {
         one.allows.lay_over(&mut contract, true);
@@ -257,4 +265,27 @@ fn contradiction(one: &Modifier, other: &Modifier) -> Option<&'static str> {
     meet(&one.allows, &other.promises)
         .or_else(|| meet(&one.promises, &other.allows))
         .or_else(|| meet(&one.promises, &other.promises))
+}
+
+/// A field for which the contract and its modifiers name two formats of which each is coarser somewhere: the bound of either
+/// would be too small for the other.
+fn incomparable(base: &Contract, modifiers: &[Modifier]) -> Option<(&'static str, Format, Format)> {
+    let patches = || modifiers.iter().flat_map(|one| [&one.allows, &one.promises]);
+    let named = [
+        ("operands", base.operands, patches().filter_map(|patch| patch.operands).collect::<Vec<_>>()),
+        ("dot", Some(base.dot.into()), patches().filter_map(|patch| patch.dot.map(Format::from)).collect()),
+        ("softmax", Some(base.softmax.into()), patches().filter_map(|patch| patch.softmax.map(Format::from)).collect()),
+        (
+            "partial",
+            base.partial.map(Format::from),
+            patches().filter_map(|patch| patch.partial.map(Format::from)).collect(),
+        ),
+        ("lse", base.lse.map(Format::from), patches().filter_map(|patch| patch.lse.map(Format::from)).collect()),
+    ];
+    named.into_iter().find_map(|(field, own, others)| {
+        let all: Vec<Format> = own.into_iter().chain(others).collect();
+        let meets = |one: &Format, other: &Format| !one.covers(*other) && !other.covers(*one);
+        let pair = |at: usize| Some((field, all[at], *all[..at].iter().find(|other| meets(&all[at], other))?));
+        (0..all.len()).find_map(pair)
+    })
 }

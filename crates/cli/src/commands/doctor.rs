@@ -9,6 +9,7 @@ use qkvet_diagnose::applied;
 use qkvet_report::{DoctorText, Progress, doctor_line};
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
+use qkvet_run::runner::self_test;
 use qkvet_spec::{Catalog, Diagnosis, Dtype, Meaning};
 
 use super::contracts::contracts;
@@ -17,6 +18,7 @@ use crate::args::DoctorArgs;
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    self_test()?;
     let catalog = Catalog::embedded()?;
     let mut target = setup::target(&args.target, &args.on, &catalog)?;
     let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;

@@ -3,8 +3,9 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use qkvet_report::Progress;
 use qkvet_run::process::{Watch, end_all};
@@ -111,12 +112,20 @@ pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Fail
     }
 }
 
-/// A flag that the first interrupt sets; the second ends the program at once.
+/// Signals this near to the first are the same wish.
+const SAME_MOMENT: Duration = Duration::from_millis(500);
+
+/// A flag that the first interrupt sets; a second one, not of the same moment, ends the program at once. What ends a process and
+/// its group, as `timeout` does, sends the same signal twice.
 pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
+    let first = OnceLock::new();
     let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        #[expect(clippy::disallowed_methods, reason = "how a person stops a program is no result of it")]
+        let now = Instant::now();
+        let is_later = now.duration_since(*first.get_or_init(|| now)) > SAME_MOMENT;
+        if flag.swap(true, Ordering::Relaxed) && is_later {
             end_all();
             #[expect(clippy::exit, reason = "asked for twice")]
             std::process::exit(i32::from(crate::exit::INTERRUPTED));

@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::{StoredFinding, read_case};
+use qkvet_run::runner::{StoredFinding, read_case, self_test};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
@@ -31,6 +31,7 @@ struct Again {
 }
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+    self_test()?;
     let mut catalog = Catalog::embedded()?;
     let again = match &args.cases {
         Some(folder) => by_frozen_id(args, folder, &catalog)?,

@@ -27,7 +27,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 const MIN_SECONDS: f64 = 0.1;
 
 /// Rows and keys of a tile of the products alone, as in the enclosure.
-const TILE: (usize, usize) = (64, 256);
+const TILE: (usize, usize) = (192, 256);
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.

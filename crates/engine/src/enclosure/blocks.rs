@@ -18,7 +18,7 @@ use crate::gemm::{KEY_BLOCK, Products};
 use crate::head::{Head, Normalization};
 
 /// Largest number of rows in a block; heads of few queries have smaller ones, for the sake of other threads.
-const ROW_BLOCK: usize = 64;
+const ROW_BLOCK: usize = 192;
 
 /// Scores that a thread holds at most, but for those of a single row: 4 MiB.
 const MAX_SCORES: usize = 1 << 19;

@@ -4,6 +4,7 @@ mod fallback;
 mod reference;
 
 use qkvet_spec::{Call, Contract, Dtype, EmptyLse, LseBase, Meaning};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use self::fallback::{Budget, MOST_WEIGHTS, recompute};
 pub use self::reference::{Reference, References};
@@ -30,6 +31,9 @@ pub struct Expected {
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
 }
+
+/// Weights of a head below which another thread is not worth its while.
+const MIN_WEIGHTS: usize = 1 << 12;
 
 /// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
 ///
@@ -63,12 +67,22 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
         rows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
     };
     let mut budget = Budget(MOST_WEIGHTS);
-    for item in 0..dims.b {
-        for h in 0..dims.h_q {
-            let lowered = lower(meaning, call, item, h, want);
+    let heads: Vec<(usize, usize)> = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
+    let bounded = |(item, h): &(usize, usize)| {
+        let lowered = lower(meaning, call, *item, *h, want);
+        let enclosure = enclose_with(&lowered.head(), products);
+        let allowed = bound(&lowered.head(), &enclosure, contract);
+        (lowered, enclosure, allowed)
+    };
+    // As many heads at a time as there are threads: what a head takes need not be there for all of them.
+    let at_once = if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() };
+    for heads in heads.chunks(at_once) {
+        let bounded: Vec<_> = match heads {
+            [one] => vec![bounded(one)],
+            _ => heads.par_iter().map(bounded).collect(),
+        };
+        for (lowered, mut enclosure, mut allowed) in bounded {
             let head = lowered.head();
-            let mut enclosure = enclose_with(&head, products);
-            let mut allowed = bound(&head, &enclosure, contract);
             expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, &mut budget));
             for i in 0..dims.n_q {
                 if want == Want::Lse {

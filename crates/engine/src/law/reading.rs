@@ -36,7 +36,7 @@ pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
     if n_k > d_v || output.shape != [b, h_q, n_q, d_v] {
         return None;
     }
-    let is_one_hot = |(at, x): (usize, &f64)| *x == f64::from(u8::from(at / d_v % n_k == at % d_v));
+    let is_one_hot = |(at, x): (usize, &f64)| x.to_bits() == f64::from(u8::from(at / d_v % n_k == at % d_v)).to_bits();
     if !call.value.data.iter().enumerate().all(is_one_hot) {
         return None;
     }

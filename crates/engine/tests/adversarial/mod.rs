@@ -143,6 +143,7 @@ pub(crate) struct Hard {
     pub(crate) softcap: Option<f64>,
     pub(crate) bias: Option<Vec<f64>>,
     pub(crate) alibi: Option<Alibi>,
+    pub(crate) alibi_shifts: Option<Vec<i64>>,
     pub(crate) sink: Option<f64>,
     pub(crate) sees: Sees,
     pub(crate) normalization: Normalization,
@@ -250,6 +251,7 @@ impl Hard {
             softcap: None,
             bias,
             alibi: None,
+            alibi_shifts: None,
             sink: None,
             sees: Sees::All,
             normalization: Normalization::OverKeys,
@@ -299,6 +301,9 @@ impl Hard {
             Choice::Alibi => {
                 let slope = [0.5, 0.003_906_25, -0.1, 7.0][random.below(4)];
                 self.alibi = Some(Alibi { slope, offset: n_k as i64 - n_q as i64 });
+                // Packed sequences: every query has its own place.
+                let shift = |random: &mut Random| random.below(2 * n_k + 1) as i64 - n_k as i64;
+                self.alibi_shifts = (random.below(2) == 1).then(|| (0..n_q).map(|_| shift(random)).collect());
             }
             Choice::Sink => self.sink = Some([0.0, 1.0, -3.0, 20.0, 700.0, -700.0][random.below(6)] * random.unit()),
             Choice::Undivided => self.normalization = Normalization::None,
@@ -324,7 +329,7 @@ impl Hard {
             softcap: self.softcap,
             bias: self.bias.as_deref(),
             alibi: self.alibi,
-            alibi_shifts: None,
+            alibi_shifts: self.alibi_shifts.as_deref(),
             sink: self.sink,
             visible: match &self.sees {
                 Sees::All => Visible::All,

@@ -11,6 +11,7 @@ use qkvet_spec::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+pub(crate) mod problems;
 pub(crate) mod simulate;
 
 pub(crate) type Big = FBig<HalfEven, 2>;

@@ -134,6 +134,14 @@ fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
         groups.entry(title).or_default().push(*at);
     }
     let told = |(title, members): (String, Vec<usize>)| {
+        let law = scene.cases[members[0]].law();
+        if title == UNEXPLAINED && members.len() > 1 && members.iter().all(|at| scene.cases[*at].law() == law) {
+            let hint = format!("`qkvet explain {law}` says what is asked for");
+            return Group {
+                hint: Some(hint),
+                ..Group::plain(Verdict::Fail, format!("{title}, all of {law}"), members)
+            };
+        }
         let options = if title == UNEXPLAINED { shared(scene, &members) } else { Vec::new() };
         let Some(first) = options.first() else { return Group::plain(Verdict::Fail, title, members) };
         let hint = format!("`qkvet explain {first}` says what is asked for");

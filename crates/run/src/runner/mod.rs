@@ -90,13 +90,21 @@ pub enum RunError {
 /// Cases whose calls are looked at when searching for a convention or a cause.
 const EVIDENCE_LIMIT: usize = 60;
 
+/// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix products.
+///
+/// # Errors
+/// What does not hold: no verdict may be given then.
+pub fn self_test() -> Result<(), RunError> {
+    qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))
+}
+
 /// Runs everything and tells about it.
 ///
 /// # Errors
 /// A target that cannot be started, a specification that is wrong, a folder that cannot be written. Whatever the target does
 /// once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
-    qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))?;
+    self_test()?;
     let cases = config.cases.planned(config)?;
     let standard = Meaning::standard();
     let declared = applied(&standard, &config.conventions);

@@ -15,7 +15,7 @@ const MOST_READ: usize = 20;
 pub(super) fn reading(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>) -> Option<String> {
     let options = |at: usize| CallOption::ALL.iter().filter(|option| scene.cases[at].uses(**option)).count();
     let mut readable: Vec<usize> = group.members.iter().copied().filter(|at| scene.cases[*at].is_routed()).collect();
-    readable.sort_by_key(|at| (options(*at), scene.cases[*at].size()));
+    readable.sort_by_key(|at| (options(*at), scene.cases[*at].dims().n_k, scene.cases[*at].size()));
     readable.into_iter().take(MOST_READ).find_map(|at| {
         let (planned, done) = (&scene.cases[at], &scene.done[at]);
         let contract = scene.config.contracts.get(&done.dtype)?;

@@ -1,0 +1,123 @@
+//! Modifiers move bounds in their own direction, and as far as those need who declare them.
+
+mod numerics_common;
+
+use numerics_common::problems::{contract, problem, ratios, with_options};
+use numerics_common::simulate::{Machine, Style};
+use numerics_common::{Problem, rng};
+use qkvet_engine::bound::bound;
+use qkvet_engine::enclosure::enclose;
+use qkvet_engine::format::round;
+use qkvet_spec::{Catalog, Contract};
+use rand::RngExt;
+
+/// What is allowed more never makes a bound smaller, what is promised more never larger.
+#[test]
+fn modifiers_move_bounds_in_their_own_direction() {
+    let catalog = Catalog::embedded().unwrap();
+    let mut rng = rng(13);
+    for base in catalog.contracts.values() {
+        let fitting: Vec<(Contract, bool)> = catalog
+            .modifiers
+            .values()
+            .filter(|modifier| modifier.fits(base.dtype))
+            .map(|modifier| {
+                let name = modifier.modifier.replace("-N", "-24");
+                let promises = modifier.allows.is_empty();
+                (catalog.contract(&format!("{}+{name}", base.contract)).unwrap(), promises)
+            })
+            .collect();
+        let pairs = looser_pairs(&catalog, base);
+        for trial in 0..30 {
+            let problem = problem(&mut rng, base.dtype);
+            let problem = if trial % 3 == 0 { with_options(&mut rng, problem) } else { problem };
+            let head = problem.head();
+            let enclosure = enclose(&head);
+            let of = |contract: &Contract| bound(&head, &enclosure, contract);
+            let of_base = of(base);
+            for (modified, promises) in &fitting {
+                let bound = of(modified);
+                let (small, large) = if *promises { (&bound, &of_base) } else { (&of_base, &bound) };
+                let all = |small: &[f64], large: &[f64]| small.iter().zip(large).all(|(small, large)| small <= large);
+                let name = &modified.contract;
+                assert!(all(&small.hard, &large.hard), "{name}: {:?} {:?}", small.hard, large.hard);
+                assert!(all(&small.probable, &large.probable), "{name}: {:?} {:?}", small.probable, large.probable);
+                assert!(all(&small.lse_hard, &large.lse_hard), "{name}");
+                assert!(all(&small.lse_probable, &large.lse_probable), "{name}");
+            }
+            for (small, large) in &pairs {
+                let hard = |contract| of(contract).hard;
+                let (less, more) = (hard(small), hard(large));
+                assert!(
+                    less.iter().zip(&more).all(|(less, more)| less <= more),
+                    "{}: {less:?} {more:?}",
+                    large.contract
+                );
+            }
+        }
+    }
+}
+
+/// `base+one` and `base+one+other` for all modifiers of which both allow something, as far as they go together.
+fn looser_pairs(catalog: &Catalog, base: &Contract) -> Vec<(Contract, Contract)> {
+    let allowing: Vec<&str> = catalog
+        .modifiers
+        .values()
+        .filter(|modifier| modifier.fits(base.dtype) && !modifier.allows.is_empty())
+        .map(|modifier| modifier.modifier.as_str())
+        .collect();
+    let both = |one: &&str, other: &&str| catalog.contract(&format!("{}+{one}+{other}", base.contract)).ok();
+    let pair = |one: &&str, other: &&str| {
+        Some((catalog.contract(&format!("{}+{one}", base.contract)).ok()?, both(one, other)?))
+    };
+    allowing.iter().flat_map(|one| allowing.iter().filter_map(move |other| pair(one, other))).collect()
+}
+
+/// A softcap whose tangents are off by 2^-11, as the hardware may have them.
+#[test]
+fn an_approximate_tangent_is_allowed_where_it_is_declared() {
+    let mut rng = rng(19);
+    for base in ["f32", "bf16-flash", "f16-flash"] {
+        let (plain, modified) = (contract(base), contract(&format!("{base}+approximate-tanh")));
+        let (mut beyond_plain, mut worst) = (false, 0.0f64);
+        for trial in 0..200 {
+            let mut problem = Problem::gaussian(trial, (2, 3, 8, 2), plain.dtype);
+            let spread = libm::exp(rng.random_range(0.0..4.0));
+            problem.query.iter_mut().for_each(|q| *q = round(*q * spread, plain.dtype));
+            problem.softcap = Some([5.0, 30.0, 50.0][rng.random_range(0..3)]);
+            let enclosure = enclose(&problem.head());
+            let mut machine = Machine { contract: &modified, style: Style::PLAIN, rng: numerics_common::rng(trial) };
+            let outputs = machine.run(&problem, problem.head().scale.value);
+            let of =
+                |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
+            beyond_plain |= of(&plain) > 1.0;
+            worst = worst.max(of(&modified));
+        }
+        assert!(beyond_plain, "{base}: a tangent off by 2^-11 stays within the bound");
+        assert!(worst <= 1.0 && worst > 0.01, "{base}: {worst} of the bound of {}", modified.contract);
+    }
+}
+
+/// The textbook softmax, every step of which is stored in 16 bits.
+#[test]
+fn a_softmax_that_stores_its_steps_is_allowed_where_it_is_declared() {
+    // In bfloat16 a sum of many keys may be anything.
+    for (base, modifier, n_k) in [("f16-unfused", "f16-softmax", 40), ("bf16-unfused", "bf16-softmax", 4)] {
+        let (plain, modified) = (contract(base), contract(&format!("{base}+{modifier}")));
+        let (mut beyond_plain, mut worst) = (false, 0.0f64);
+        for trial in 0..200 {
+            let mut problem = Problem::gaussian(trial, (2, n_k, 8, 2), plain.dtype);
+            problem.query.iter_mut().for_each(|q| *q = round(*q / 8.0, plain.dtype));
+            problem.value.iter_mut().for_each(|v| *v = round(1.0 + v.abs(), plain.dtype));
+            let enclosure = enclose(&problem.head());
+            let mut machine = Machine { contract: &modified, style: Style::PLAIN, rng: numerics_common::rng(trial) };
+            let outputs = machine.run(&problem, problem.head().scale.value);
+            let of =
+                |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
+            beyond_plain |= of(&plain) > 1.0;
+            worst = worst.max(of(&modified));
+        }
+        assert!(beyond_plain, "{base}: a softmax in 16 bits stays within the bound");
+        assert!(worst <= 1.0 && worst > 0.001, "{base}: {worst} of the bound of {}", modified.contract);
+    }
+}
