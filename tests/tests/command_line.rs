@@ -279,7 +279,7 @@ fn lists_and_explanations_name_everything() {
     explain("tile-64", &["modifier +tile-64", "at least 64 keys", "write     bf16-flash+tile-64"]);
     explain("tile-N", &["modifier +tile-N"]);
     explain("causal=upper-left", &["declare  --convention causal=upper-left"]);
-    explain("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "cases    320"]);
+    explain("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "cases    552"]);
     explain("CONVENTION", &["declare it", "exit code 1"]);
     explain("FIXED", &["exit code 0"]);
     explain("error", &["verdict ERROR", "exit code 1, 3 for a broken protocol"]);

@@ -74,11 +74,7 @@ fn line(p: &Hard, balls: &Balls) -> String {
     let stages: Vec<&str> = p.stages.iter().map(word).collect();
     let bits = |i: usize| (0..p.n_k).map(|j| if p.sees(i, j) { '1' } else { '0' }).collect::<String>();
     let seen: Vec<String> = (0..p.n_q).map(|i| format!("\"{}\"", bits(i))).collect();
-    let place = |i: usize| {
-        let shift = p.alibi_shifts.as_ref().map_or(0, |shifts| shifts[i]);
-        i as i64 + p.alibi.map_or(0, |alibi| alibi.offset) + shift
-    };
-    let positions: Vec<String> = (0..p.n_q).map(|i| place(i).to_string()).collect();
+    let positions: Vec<String> = (0..p.n_q).map(|i| p.position(i).to_string()).collect();
     let empty_row = if p.empty_row == EmptyRow::Mean { "mean" } else { "zero" };
     let normalization = match p.normalization {
         Normalization::OverKeys => "over-keys",

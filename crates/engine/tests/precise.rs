@@ -46,7 +46,7 @@ fn logit(p: &Hard, i: usize, j: usize) -> Big {
             Stage::Bias => {
                 x += big(p.bias.as_ref().map_or(0.0, |bias| bias[i * p.n_k + j]));
                 if let Some(alibi) = p.alibi {
-                    let distance = (i as i64 + alibi.offset - j as i64).abs();
+                    let distance = (p.position(i) - j as i64).abs();
                     x -= big(alibi.slope) * big(distance as f64);
                 }
             }

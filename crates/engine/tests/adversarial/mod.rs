@@ -342,6 +342,12 @@ impl Hard {
         }
     }
 
+    /// Where query `i` stands among the keys as far as ALiBi is concerned.
+    pub(crate) fn position(&self, i: usize) -> i64 {
+        let shift = self.alibi_shifts.as_ref().map_or(0, |shifts| shifts[i]);
+        i as i64 + self.alibi.map_or(0, |alibi| alibi.offset) + shift
+    }
+
     pub(crate) fn sees(&self, i: usize, j: usize) -> bool {
         let sees = match &self.sees {
             Sees::All => true,
