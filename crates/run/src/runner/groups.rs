@@ -135,7 +135,9 @@ fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     }
     let told = |(title, members): (String, Vec<usize>)| {
         let law = scene.cases[members[0]].law();
-        if title == UNEXPLAINED && members.len() > 1 && members.iter().all(|at| scene.cases[*at].law() == law) {
+        let is_alone = members.iter().all(|at| scene.cases[*at].law() == law)
+            && scene.done.iter().zip(scene.cases).any(|(done, case)| done.verdict.is_checked() && case.law() != law);
+        if title == UNEXPLAINED && members.len() > 1 && is_alone {
             let hint = format!("`qkvet explain {law}` says what is asked for");
             return Group {
                 hint: Some(hint),
