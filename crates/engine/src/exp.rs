@@ -1,6 +1,6 @@
 //! The exponential of the certified path: the same bits on every machine, with a proved error.
 //!
-//! The proof is a computation in exact rational arithmetic (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
+//! The proof is a computation with directed rounding at 300 bits (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
 
 mod block;
 

@@ -3,45 +3,16 @@
 //! The argument is in `docs/bounds.md#exp`. Every quantity below is an upper bound of a magnitude: sums, products and quotients of
 //! non-negative numbers are rounded up.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod directed;
 
 use std::f64::consts::LOG2_E;
 
 use dashu_float::FBig;
-use dashu_float::round::mode::{Down, HalfEven, Up};
+use dashu_float::round::mode::HalfEven;
+use directed::{U, Upper, down, ln2, magnitude, up};
 use qkvet_engine::exp::{COEFFICIENTS, CUTOFF, EXP_ERROR, LN2_HIGH, LN2_LOW, MAGIC, exp1};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-const PRECISION: usize = 300;
-const U: f64 = f64::EPSILON / 2.0;
-
-type Upper = FBig<Up, 2>;
-type Lower = FBig<Down, 2>;
-
-fn up(x: f64) -> Upper {
-    Upper::try_from(x).unwrap().with_precision(PRECISION).value()
-}
-
-fn down(x: f64) -> Lower {
-    up(x).with_rounding()
-}
-
-/// `|x|` for an `x` between `low` and `high`, given as `high` and `−low`, both rounded up.
-fn magnitude(high: Upper, minus_low: Upper) -> Upper {
-    if high > minus_low { high } else { minus_low }
-}
-
-/// Lower and upper bound of `ln 2 = Σ 1/(k·2^k)`; the tail after `n` terms is below `2^−n`.
-fn ln2() -> (Lower, Upper) {
-    let (mut low, mut high, mut power) = (down(0.0), up(0.0), up(1.0));
-    for k in 1..=290 {
-        power /= up(2.0);
-        high += power.clone() / up(f64::from(k));
-        low += power.clone().with_rounding::<Down>() / down(f64::from(k));
-    }
-    (low, high + power)
-}
 
 /// Upper bound of `|exp1(x)/e^x − 1|` over `|x| ≤ −CUTOFF`. All that enters it are magnitudes: the sign of `x` does not.
 fn proved_error() -> Upper {

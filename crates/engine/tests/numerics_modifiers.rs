@@ -73,27 +73,34 @@ fn looser_pairs(catalog: &Catalog, base: &Contract) -> Vec<(Contract, Contract)>
     allowing.iter().flat_map(|one| allowing.iter().filter_map(move |other| pair(one, other))).collect()
 }
 
+/// How far a machine that keeps the modified contract gets in 200 problems: the largest share of the plain bound, and of the
+/// modified one.
+fn reach(plain: &Contract, modified: &Contract, mut problem: impl FnMut(u64) -> Problem) -> (f64, f64) {
+    (0..200).fold((0.0, 0.0), |(of_plain, of_modified): (f64, f64), trial| {
+        let problem = problem(trial);
+        let head = problem.head();
+        let enclosure = enclose(&head);
+        let mut machine = Machine { contract: modified, style: Style::PLAIN, rng: rng(trial) };
+        let outputs = machine.run(&problem, head.scale.value);
+        let of = |contract| ratios(&enclosure, &bound(&head, &enclosure, contract), &outputs).0;
+        (of_plain.max(of(plain)), of_modified.max(of(modified)))
+    })
+}
+
 /// A softcap whose tangents are off by 2^-11, as the hardware may have them.
 #[test]
 fn an_approximate_tangent_is_allowed_where_it_is_declared() {
     let mut rng = rng(19);
     for base in ["f32", "bf16-flash", "f16-flash"] {
         let (plain, modified) = (contract(base), contract(&format!("{base}+approximate-tanh")));
-        let (mut beyond_plain, mut worst) = (false, 0.0f64);
-        for trial in 0..200 {
+        let (of_plain, worst) = reach(&plain, &modified, |trial| {
             let mut problem = Problem::gaussian(trial, (2, 3, 8, 2), plain.dtype);
             let spread = libm::exp(rng.random_range(0.0..4.0));
             problem.query.iter_mut().for_each(|q| *q = round(*q * spread, plain.dtype));
             problem.softcap = Some([5.0, 30.0, 50.0][rng.random_range(0..3)]);
-            let enclosure = enclose(&problem.head());
-            let mut machine = Machine { contract: &modified, style: Style::PLAIN, rng: numerics_common::rng(trial) };
-            let outputs = machine.run(&problem, problem.head().scale.value);
-            let of =
-                |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
-            beyond_plain |= of(&plain) > 1.0;
-            worst = worst.max(of(&modified));
-        }
-        assert!(beyond_plain, "{base}: a tangent off by 2^-11 stays within the bound");
+            problem
+        });
+        assert!(of_plain > 1.0, "{base}: a tangent off by 2^-11 stays within the bound");
         assert!(worst <= 1.0 && worst > 0.01, "{base}: {worst} of the bound of {}", modified.contract);
     }
 }
@@ -104,20 +111,13 @@ fn a_softmax_that_stores_its_steps_is_allowed_where_it_is_declared() {
     // In bfloat16 a sum of many keys may be anything.
     for (base, modifier, n_k) in [("f16-unfused", "f16-softmax", 40), ("bf16-unfused", "bf16-softmax", 4)] {
         let (plain, modified) = (contract(base), contract(&format!("{base}+{modifier}")));
-        let (mut beyond_plain, mut worst) = (false, 0.0f64);
-        for trial in 0..200 {
+        let (of_plain, worst) = reach(&plain, &modified, |trial| {
             let mut problem = Problem::gaussian(trial, (2, n_k, 8, 2), plain.dtype);
             problem.query.iter_mut().for_each(|q| *q = round(*q / 8.0, plain.dtype));
             problem.value.iter_mut().for_each(|v| *v = round(1.0 + v.abs(), plain.dtype));
-            let enclosure = enclose(&problem.head());
-            let mut machine = Machine { contract: &modified, style: Style::PLAIN, rng: numerics_common::rng(trial) };
-            let outputs = machine.run(&problem, problem.head().scale.value);
-            let of =
-                |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
-            beyond_plain |= of(&plain) > 1.0;
-            worst = worst.max(of(&modified));
-        }
-        assert!(beyond_plain, "{base}: a softmax in 16 bits stays within the bound");
+            problem
+        });
+        assert!(of_plain > 1.0, "{base}: a softmax in 16 bits stays within the bound");
         assert!(worst <= 1.0 && worst > 0.001, "{base}: {worst} of the bound of {}", modified.contract);
     }
 }

@@ -2,45 +2,17 @@
 //!
 //! The argument is in `docs/bounds.md#tanh`. Every quantity below is an upper bound of a magnitude unless it is named `least`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod directed;
 
 use std::f64::consts::LOG2_E;
 
 use dashu_float::FBig;
-use dashu_float::round::mode::{Down, HalfEven, Up};
+use dashu_float::round::mode::{Down, HalfEven};
+use directed::{Lower, U, Upper, down, ln2, magnitude, up};
 use qkvet_engine::exp::{COEFFICIENTS, LN2_HIGH, LN2_LOW};
 use qkvet_engine::tanh::{SATURATION, TANH_ERROR, tanh1};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-const PRECISION: usize = 300;
-const U: f64 = f64::EPSILON / 2.0;
-
-type Upper = FBig<Up, 2>;
-type Lower = FBig<Down, 2>;
-
-fn up(x: f64) -> Upper {
-    Upper::try_from(x).unwrap().with_precision(PRECISION).value()
-}
-
-fn down(x: f64) -> Lower {
-    up(x).with_rounding()
-}
-
-fn magnitude(high: Upper, minus_low: Upper) -> Upper {
-    if high > minus_low { high } else { minus_low }
-}
-
-/// Lower and upper bound of `ln 2 = Σ 1/(k·2^k)`.
-fn ln2() -> (Lower, Upper) {
-    let (mut low, mut high, mut power) = (down(0.0), up(0.0), up(1.0));
-    for k in 1..=290 {
-        power /= up(2.0);
-        high += power.clone() / up(f64::from(k));
-        low += power.clone().with_rounding::<Down>() / down(f64::from(k));
-    }
-    (low, high + power)
-}
 
 /// Lower bound of `1 − e^−x` for `0 ≤ x ≤ 1`: the alternating series up to a negative term.
 fn least_complement(x: &Upper) -> Lower {
