@@ -6,7 +6,7 @@ mod block;
 
 use std::f64::consts::LOG2_E;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Scalar, Simd, WithSimd, bytemuck};
 
 pub(crate) use block::{BlockPass, RowLanes, Track};
 
@@ -50,30 +50,44 @@ pub const COEFFICIENTS: [f64; 14] = [
 /// Relative error at most [`EXP_ERROR`], in rounding to nearest. Outside of the interval: no bound claimed.
 /// Derivation: docs/bounds.md#exp.
 pub fn exp1(x: f64) -> f64 {
-    exp_lanes([x])[0]
+    exp_vectors(Scalar::new(), [x])[0]
 }
 
-/// [`exp1`] of each number: one loop for each operation, so that each becomes vector instructions.
+/// [`exp1`] of each number: one loop for each operation, so that operations that depend on each other are apart.
 #[inline(always)]
-fn exp_lanes<const N: usize>(x: [f64; N]) -> [f64; N] {
-    let shifted = x.map(|x| x * LOG2_E + MAGIC);
-    let mut r = x;
-    for (r, shifted) in r.iter_mut().zip(&shifted) {
-        let k = shifted - MAGIC;
-        *r = (*r - k * LN2_HIGH) - k * LN2_LOW;
+fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> [S::f64s; N] {
+    // Loops, not `map`: what a closure calls is not compiled for the vectors of `S`.
+    let (mut shifted, mut r) = (x, x);
+    for n in 0..N {
+        shifted[n] = simd.mul_add_f64s(x[n], simd.splat_f64s(LOG2_E), simd.splat_f64s(MAGIC));
     }
-    let mut p = [COEFFICIENTS[0]; N];
+    for n in 0..N {
+        let k = simd.sub_f64s(shifted[n], simd.splat_f64s(MAGIC));
+        r[n] = simd.negate_mul_add_f64s(k, simd.splat_f64s(LN2_HIGH), r[n]);
+        r[n] = simd.negate_mul_add_f64s(k, simd.splat_f64s(LN2_LOW), r[n]);
+    }
+    let mut p = [simd.splat_f64s(COEFFICIENTS[0]); N];
     for c in &COEFFICIENTS[1..] {
-        for (p, r) in p.iter_mut().zip(&r) {
-            *p = *p * *r + c;
+        for n in 0..N {
+            p[n] = simd.mul_add_f64s(p[n], r[n], simd.splat_f64s(*c));
         }
     }
-    // Multiplies by 2^k: p is near 1 and |k| < 867, so the exponent field neither borrows nor ends. The bits of `MAGIC` that the
-    // shift leaves are 0.
-    for (p, shifted) in p.iter_mut().zip(&shifted) {
-        *p = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
+    for n in 0..N {
+        p[n] = times_power(simd, p[n], shifted[n]);
     }
     p
+}
+
+/// `p · 2^k` for `shifted = MAGIC + k`.
+///
+/// `p` is near 1 and `|k| < 867`, so the exponent field neither borrows nor ends. The bits of `MAGIC` that the shift leaves are 0.
+#[inline(always)]
+fn times_power<S: Simd>(simd: S, p: S::f64s, shifted: S::f64s) -> S::f64s {
+    let mut k = simd.transmute_u64s_f64s(shifted);
+    for bits in bytemuck::cast_slice_mut::<S::u64s, u64>(std::slice::from_mut(&mut k)) {
+        *bits <<= 52;
+    }
+    simd.transmute_f64s_u64s(simd.add_u64s(simd.transmute_u64s_f64s(p), k))
 }
 
 /// What [`exp_row`] learns about a row.
@@ -116,16 +130,16 @@ impl WithSimd for RowPass<'_> {
     type Output = Lanes;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> Lanes {
+    fn with_simd<S: Simd>(self, simd: S) -> Lanes {
         let mut lanes = Lanes::new();
         let (chunks, rest) = self.row.as_chunks_mut::<LANES>();
         for chunk in chunks {
-            lanes.step(chunk, self.shift);
+            lanes.step(simd, chunk, self.shift);
         }
         if !rest.is_empty() {
             let mut chunk = [f64::NEG_INFINITY; LANES];
             chunk[..rest.len()].copy_from_slice(rest);
-            lanes.step(&mut chunk, self.shift);
+            lanes.step(simd, &mut chunk, self.shift);
             rest.copy_from_slice(&chunk[..rest.len()]);
         }
         lanes
@@ -147,10 +161,13 @@ impl Lanes {
 
     #[inline(always)]
     #[expect(clippy::needless_range_loop, reason = "several arrays in step")]
-    fn step(&mut self, chunk: &mut [f64; LANES], shift: f64) {
+    fn step<S: Simd>(&mut self, simd: S, chunk: &mut [f64; LANES], shift: f64) {
         let x = chunk.map(|z| z - shift);
-        let clamped = x.map(|x| if x > CUTOFF { x } else { CUTOFF });
-        let e = exp_lanes(clamped);
+        let mut e = x.map(|x| if x > CUTOFF { x } else { CUTOFF });
+        let (pairs, _) = S::as_mut_simd_f64s(&mut e).0.as_chunks_mut::<2>();
+        for pair in pairs {
+            *pair = exp_vectors(simd, *pair);
+        }
         for lane in 0..LANES {
             let is_kept = x[lane] > CUTOFF;
             chunk[lane] = if is_kept { e[lane] } else { 0.0 };

@@ -29,36 +29,34 @@ fn proved_error() -> Upper {
         up(LN2_HIGH) + up(LN2_LOW) - ln2_low.clone().with_rounding(),
     );
 
-    // k is x·log₂e rounded to an integer, after one rounding of the product with a rounded constant.
+    // k is the product with a rounded constant, fused with the sum that rounds it to an integer.
     let lowest_product: Upper = (down(LOG2_E) * ln2_low.clone()).with_rounding();
     let log_error = magnitude(up(LOG2_E) * ln2_high.clone() - one(), one() - lowest_product);
-    let product_error = up(866.0) * (u() + log_error * (one() + u())) * up(1.125);
+    let product_error = up(866.0) * log_error * up(1.125);
     let r_exact = (up(0.5) + product_error) * ln2_high.clone();
 
     // x − k·LN2_HIGH is exact: for k ≠ 0 it is a multiple of 2^−54 (as |x| > 1/4) and below 1/2.
     assert!(r_exact < up(0.375) && ln2_low > down(0.65));
     assert!(r_exact.clone() + k_max.clone() * (ln2_high - up(LN2_HIGH)) < up(0.5));
-    let low_error = u() * k_max.clone() * up(LN2_LOW) + k_max * split_error;
+    // What is left is fused as well: one rounding of the difference.
+    let low_error = k_max * split_error;
     let r_error = low_error.clone() * (one() + u()) + u() * (r_exact.clone() + low_error);
     let r_max = r_exact + r_error.clone();
 
-    // Horner: `error` and `size` of each tail of the series for |r| ≤ r_max.
+    // Horner: `error` and `size` of each tail of the series for |r| ≤ r_max; products are fused with the sums that follow.
     let factorial = |k: usize| (1..=k).fold(1.0, |product, factor| product * factor as f64);
     let coefficient_error = |k: usize| {
         let computed = || up(COEFFICIENTS[13 - k]);
         let low: Upper = (down(1.0) / down(factorial(k))).with_rounding();
         magnitude(one() / up(factorial(k)) - computed(), computed() - low)
     };
-    let product = |size: &Upper, error: &Upper| {
-        error.clone() * r_max.clone() + u() * (size.clone() + error.clone()) * r_max.clone()
-    };
     let (mut size, mut error) = (one() / up(factorial(13)), coefficient_error(13));
     for k in (1..13).rev() {
-        let before_rounding = product(&size, &error) + coefficient_error(k);
+        let before_rounding = error * r_max.clone() + coefficient_error(k);
         size = one() / up(factorial(k)) + size * r_max.clone();
         error = before_rounding.clone() + u() * (size.clone() + before_rounding);
     }
-    let last_product = product(&size, &error);
+    let last_product = error * r_max.clone();
 
     // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; what the series leaves out is below 1.5·r^14/14!.
     let tail = (0..14).fold(up(1.5) / up(factorial(14)), |tail, _| tail * r_max.clone());

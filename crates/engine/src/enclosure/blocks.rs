@@ -230,10 +230,12 @@ impl<'a> Block<'a> {
                     mid: &mut self.mid[elements.clone()],
                     rad: &mut self.rad[elements.clone()],
                 });
-                for (c, rad) in self.rad[elements].iter_mut().enumerate() {
-                    let error = sums.error((i - first) * d_v + c);
-                    *rad += error.map_or(0.0, |error| element::distance(row, error, columns, c));
-                    *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
+                if job.head.inexact.is_some() || stats.exact.is_some() {
+                    for (c, rad) in self.rad[elements].iter_mut().enumerate() {
+                        let error = sums.error((i - first) * d_v + c);
+                        *rad += error.map_or(0.0, |error| element::distance(row, error, columns, c));
+                        *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
+                    }
                 }
             }
             _ => {

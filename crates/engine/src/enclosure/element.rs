@@ -190,6 +190,8 @@ impl WithSimd for RadiiByRange<'_> {
             let radius = logits * deviation + INFLATION * summation + dropped * abs_max;
             let is_known = radius < f64::INFINITY;
             *mid = if is_known { quotient } else { 0.0 };
+            // Values that are all 0 add up to 0.
+            let radius = if abs_max > 0.0 || quotient != 0.0 { radius } else { 0.0 };
             *rad = if is_known { radius } else { f64::INFINITY };
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{LANES, exp_lanes};
+use super::{LANES, exp_vectors};
 
 /// Which of the [`RowLanes`] are kept up to date besides the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,23 +57,63 @@ impl RowLanes {
         self.smallest.iter().fold(f64::INFINITY, |min, x| min.min(*x))
     }
 
-    /// Takes in the first `n` lanes.
+    /// Takes in logits and exponentials, the first of them in lane `first`.
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "several arrays in step")]
-    fn step<const LARGEST: bool, const ALL: bool>(&mut self, x: &[f64; LANES], e: &[f64; LANES], n: usize) {
-        for lane in 0..n {
-            self.sum[lane] += e[lane];
+    fn take<S: Simd, const N: usize, const LARGEST: bool, const ALL: bool>(
+        &mut self,
+        simd: S,
+        first: usize,
+        x: [S::f64s; N],
+        e: [S::f64s; N],
+    ) {
+        let lanes = |n: usize| (first / S::F64_LANES + n) % (LANES / S::F64_LANES);
+        let (sum, _) = S::as_mut_simd_f64s(&mut self.sum);
+        for n in 0..N {
+            sum[lanes(n)] = simd.add_f64s(sum[lanes(n)], e[n]);
         }
         if LARGEST {
-            for lane in 0..n {
-                self.largest[lane] = if x[lane] > self.largest[lane] { x[lane] } else { self.largest[lane] };
+            let (largest, _) = S::as_mut_simd_f64s(&mut self.largest);
+            for n in 0..N {
+                largest[lanes(n)] = simd.max_f64s(largest[lanes(n)], x[n]);
             }
         }
         if ALL {
-            for lane in 0..n {
-                self.square_sum[lane] += e[lane] * e[lane];
-                self.smallest[lane] = if x[lane] < self.smallest[lane] { x[lane] } else { self.smallest[lane] };
+            let (square_sum, _) = S::as_mut_simd_f64s(&mut self.square_sum);
+            let (smallest, _) = S::as_mut_simd_f64s(&mut self.smallest);
+            for n in 0..N {
+                square_sum[lanes(n)] = simd.mul_add_f64s(e[n], e[n], square_sum[lanes(n)]);
+                smallest[lanes(n)] = simd.min_f64s(smallest[lanes(n)], x[n]);
             }
+        }
+    }
+
+    /// Takes in the first `n` lanes of others, each of which has met one key.
+    fn add_lanes(&mut self, one_key: &Self, n: usize) {
+        for lane in 0..n {
+            self.sum[lane] += one_key.sum[lane];
+            self.square_sum[lane] += one_key.square_sum[lane];
+            self.largest[lane] = self.largest[lane].max(one_key.largest[lane]);
+            self.smallest[lane] = self.smallest[lane].min(one_key.smallest[lane]);
+        }
+    }
+
+    /// Replaces dot products by exponentials, with `N` vectors at a time, and takes them in.
+    #[inline(always)]
+    fn step<S: Simd, const N: usize, const LARGEST: bool, const ALL: bool>(
+        &mut self,
+        simd: S,
+        scores: &mut [f64],
+        scale: S::f64s,
+    ) {
+        let (vectors, _) = S::as_mut_simd_f64s(scores);
+        let (groups, _) = vectors.as_chunks_mut::<N>();
+        for (g, group) in groups.iter_mut().enumerate() {
+            let mut x = *group;
+            for x in &mut x {
+                *x = simd.mul_f64s(*x, scale);
+            }
+            *group = exp_vectors(simd, x);
+            self.take::<S, N, LARGEST, ALL>(simd, g * N * S::F64_LANES, x, *group);
         }
     }
 }
@@ -98,18 +138,19 @@ impl WithSimd for BlockPass<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         match self.track {
-            Track::Sum => self.rows::<false, false>(),
-            Track::Largest => self.rows::<true, false>(),
-            Track::All => self.rows::<true, true>(),
+            Track::Sum => self.rows::<S, false, false>(simd),
+            Track::Largest => self.rows::<S, true, false>(simd),
+            Track::All => self.rows::<S, true, true>(simd),
         }
     }
 }
 
 impl BlockPass<'_> {
     #[inline(always)]
-    fn rows<const LARGEST: bool, const ALL: bool>(self) {
+    fn rows<S: Simd, const LARGEST: bool, const ALL: bool>(self, simd: S) {
+        let scale = simd.splat_f64s(self.scale);
         let rows = self.scores.chunks_exact_mut(self.keys).zip(self.windows).zip(self.lanes);
         for ((row, window), lanes) in rows {
             let end = window.end.saturating_sub(self.first_key).min(self.keys);
@@ -118,19 +159,20 @@ impl BlockPass<'_> {
             row[end..].fill(0.0);
             let seen = &mut row[start..end];
             let mut sums = *lanes;
-            let (chunks, rest) = seen.as_chunks_mut::<LANES>();
+            let (chunks, rest) = seen.as_chunks_mut::<{ 2 * LANES }>();
             for chunk in chunks {
-                let x = chunk.map(|s| s * self.scale);
-                *chunk = exp_lanes(x);
-                sums.step::<LARGEST, ALL>(&x, chunk, LANES);
+                sums.step::<S, 4, LARGEST, ALL>(simd, chunk, scale);
+            }
+            let (chunks, rest) = rest.as_chunks_mut::<LANES>();
+            for chunk in chunks {
+                sums.step::<S, 2, LARGEST, ALL>(simd, chunk, scale);
             }
             if !rest.is_empty() {
-                let mut x = [0.0; LANES];
-                x[..rest.len()].copy_from_slice(rest);
-                let x = x.map(|s| s * self.scale);
-                let e = exp_lanes(x);
-                rest.copy_from_slice(&e[..rest.len()]);
-                sums.step::<LARGEST, ALL>(&x, &e, rest.len());
+                let (mut last, mut sums_of_last) = ([0.0; LANES], RowLanes::new());
+                last[..rest.len()].copy_from_slice(rest);
+                sums_of_last.step::<S, 2, LARGEST, ALL>(simd, &mut last, scale);
+                rest.copy_from_slice(&last[..rest.len()]);
+                sums.add_lanes(&sums_of_last, rest.len());
             }
             *lanes = sums;
         }
