@@ -1,0 +1,8 @@
+//! Symbolic truth about attention: a law is proved for all shapes, decided exactly for small ones, or refuted.
+//!
+//! Every function here depends on its arguments alone.
+
+pub mod exact;
+pub mod moments;
+pub mod render;
+pub mod rewrite;
