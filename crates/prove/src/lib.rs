@@ -4,5 +4,8 @@
 
 pub mod exact;
 pub mod moments;
+pub mod number;
 pub mod render;
 pub mod rewrite;
+pub mod tree;
+pub mod unfold;

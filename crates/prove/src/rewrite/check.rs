@@ -1,0 +1,137 @@
+//! The second route: walks a chain again with a matcher of its own, knowing nothing of the search.
+
+use std::collections::BTreeMap;
+
+use super::rules::{RULES, Rule};
+use super::{Chain, Step};
+use crate::number::Monomial;
+use crate::tree::{Shapes, Tree, shape};
+
+/// Why a chain is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// The chain ends elsewhere.
+    #[error("chain: expected to end at {expected}, got {got}")]
+    End {
+        /// The right side of the claim.
+        expected: String,
+        /// The last term.
+        got: String,
+    },
+    /// No such rule, or not in this direction.
+    #[error("step {step}: expected a rule, got `{rule}`")]
+    Rule {
+        /// Its number, from 1.
+        step: usize,
+        /// What was named.
+        rule: String,
+    },
+    /// The rule does not lead there.
+    #[error("step {step}: expected what `{rule}` makes of the term before it, got {got}")]
+    Step {
+        /// Its number, from 1.
+        step: usize,
+        /// The rule.
+        rule: String,
+        /// The term that it does not lead to.
+        got: String,
+    },
+    /// A term has no shape, or another one than the claim.
+    #[error("step {step}: expected a term of the shape of the claim, got {got}")]
+    Shape {
+        /// Its number, from 0.
+        step: usize,
+        /// The term.
+        got: String,
+    },
+}
+
+/// Checks that every step follows from its rule, that all terms have one shape, and that the chain ends at `end`.
+///
+/// # Errors
+/// The first step that does not follow.
+pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError> {
+    let claimed = shape(&chain.start, names);
+    let has_shape = |step: usize, tree: &Tree| {
+        let fits = claimed.is_some() && shape(tree, names) == claimed;
+        if fits { Ok(()) } else { Err(CheckError::Shape { step, got: tree.to_string() }) }
+    };
+    has_shape(0, &chain.start)?;
+    let mut before = &chain.start;
+    for (at, Step { rule, forward, after }) in chain.steps.iter().enumerate() {
+        let step = at + 1;
+        let known = RULES.iter().find(|known| known.name == rule);
+        let Some(known) = known else {
+            return Err(CheckError::Rule { step, rule: rule.clone() });
+        };
+        // Used backwards, a rule leads from the term after it to the term before it.
+        let (from, to) = if *forward { (before, after) } else { (after, before) };
+        if !follows(known, from, to, names) {
+            return Err(CheckError::Step { step, rule: rule.clone(), got: after.to_string() });
+        }
+        has_shape(step, after)?;
+        before = after;
+    }
+    if before == end { Ok(()) } else { Err(CheckError::End { expected: end.to_string(), got: before.to_string() }) }
+}
+
+/// Whether `rule`, used at one place of `from` or of the only part that differs, gives `to`.
+fn follows(rule: &Rule, from: &Tree, to: &Tree, names: &Shapes) -> bool {
+    let (Some(left), Some(right)) = (Tree::parse(rule.left), Tree::parse(rule.right)) else {
+        return false;
+    };
+    let (mut from, mut to) = (from, to);
+    loop {
+        if applied(rule, &left, &right, from, names).as_ref() == Some(to) {
+            return true;
+        }
+        if from.op != to.op || from.args.len() != to.args.len() {
+            return false;
+        }
+        let mut parts = from.args.iter().zip(&to.args).filter(|(x, y)| x != y);
+        match (parts.next(), parts.next()) {
+            (Some(part), None) => (from, to) = part,
+            _ => return false,
+        }
+    }
+}
+
+/// What the rule makes of a term at its root.
+fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) -> Option<Tree> {
+    let mut bound = BTreeMap::new();
+    if !matches(left, term, &mut bound) {
+        return None;
+    }
+    if let Some((var, cols)) = rule.cols {
+        let (_, found) = shape(bound.get(var)?, names)?;
+        if found != cols {
+            return None;
+        }
+    }
+    instantiated(right, &bound, names)
+}
+
+fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&'a str, Tree>) -> bool {
+    if pattern.op.starts_with('?') {
+        return bound.entry(&pattern.op).or_insert_with(|| term.clone()) == term;
+    }
+    pattern.op == term.op
+        && pattern.args.len() == term.args.len()
+        && pattern.args.iter().zip(&term.args).all(|(pattern, term)| matches(pattern, term, bound))
+}
+
+fn instantiated(pattern: &Tree, bound: &BTreeMap<&str, Tree>, names: &Shapes) -> Option<Tree> {
+    if pattern.op.starts_with('?') {
+        return bound.get(&*pattern.op).cloned();
+    }
+    let args = pattern.args.iter().map(|arg| instantiated(arg, bound, names)).collect::<Option<Vec<_>>>()?;
+    match (&*pattern.op, args.as_slice()) {
+        ("rows", [of]) => Some(Tree::leaf(&shape(of, names)?.0)),
+        ("cols", [of]) => Some(Tree::leaf(&shape(of, names)?.1)),
+        ("times", [x, y]) => {
+            let product = Monomial::parse(&x.op)?.times(&Monomial::parse(&y.op)?)?;
+            Some(Tree::leaf(&product.to_string()))
+        }
+        _ => Some(Tree::new(&pattern.op, args)),
+    }
+}

@@ -1,0 +1,96 @@
+//! One call of attention, written out under the standard meaning with every option that the law ranges over.
+
+use qkvet_spec::CallOption;
+use qkvet_spec::syntax::Expr;
+
+use super::{NotUnfolded, Place, Unfolder, number, unknown};
+use crate::tree::Tree;
+
+impl Unfolder<'_> {
+    fn ranges_over(&self, option: CallOption) -> bool {
+        self.law.law.options.contains(&option)
+    }
+
+    /// `softmax(bias + cap(scale · QKᵀ) over the visible keys) · V`, or the softmax alone.
+    pub(super) fn call(
+        &mut self,
+        function: &str,
+        args: &[Expr],
+        named: &[(String, Expr)],
+        place: &Place,
+    ) -> Result<Tree, NotUnfolded> {
+        let argument = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
+        let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
+        let scale = match argument("scale") {
+            Some(scale) => number(scale).ok_or_else(|| unknown("scale", "an expression"))?.to_string(),
+            // What is not given depends on the width alone.
+            None if d_k == "d_k" => "scale".to_owned(),
+            None => format!("scale({d_k})"),
+        };
+        let dots = Tree::new("*", [query, Tree::new("T", [key])]);
+        let mut scores = Tree::new("sc", [Tree::leaf(&scale), dots]);
+        if self.ranges_over(CallOption::Softcap) {
+            scores = Tree::new("cap", [scores]);
+        }
+        let bias = match argument("bias") {
+            Some(bias) => Some(self.term(bias, place)?),
+            None if self.ranges_over(CallOption::Bias) => Some(self.case_matrix("bias", place)),
+            None => None,
+        };
+        if let Some(bias) = bias {
+            scores = Tree::new("+", [bias, scores]);
+        }
+        if self.ranges_over(CallOption::AlibiSlopes) {
+            // Depends on extents and positions, so on the extents alone.
+            scores = Tree::new("+", [self.of_extents("alibi", (&n_q, &n_k), place), scores]);
+        }
+        let explicit = argument("mask").map(|mask| self.term(mask, place)).transpose()?;
+        let mask = self.visible(explicit, (&n_q, &n_k), place)?;
+        let sink = if self.ranges_over(CallOption::Sinks) { "sink" } else { "none" };
+        let weights = Tree::new("soft", [scores, mask, Tree::leaf(sink)]);
+        if function == "weights" {
+            return Ok(weights);
+        }
+        let value = self.term(&args[2], place)?;
+        Ok(Tree::new("*", [weights, value]))
+    }
+
+    /// The mask of what a call with these extents sees, `explicit` being its own.
+    pub(super) fn visible(
+        &mut self,
+        explicit: Option<Tree>,
+        (n_q, n_k): (&str, &str),
+        place: &Place,
+    ) -> Result<Tree, NotUnfolded> {
+        let ones = |n: &str| Tree::new("one", [Tree::leaf(n)]);
+        let row = |column: Tree| Tree::new("T", [column]);
+        let mut masks = Vec::new();
+        match explicit {
+            Some(mask) => masks.push(mask),
+            None if self.ranges_over(CallOption::Mask) => masks.push(self.case_matrix("mask", place)),
+            None => {}
+        }
+        if self.ranges_over(CallOption::KeyLengths) {
+            let exists = self.own(&format!("key-exists({n_k})"), (n_k, "1"), place);
+            masks.push(Tree::new("*", [ones(n_q), row(exists)]));
+        }
+        if self.ranges_over(CallOption::QueryLengths) {
+            let exists = self.own(&format!("query-exists({n_q})"), (n_q, "1"), place);
+            masks.push(Tree::new("*", [exists, row(ones(n_k))]));
+        }
+        for option in [CallOption::Causal, CallOption::Window, CallOption::Packed] {
+            if self.ranges_over(option) {
+                masks.push(self.of_extents(option.name(), (n_q, n_k), place));
+            }
+        }
+        Ok(masks.into_iter().reduce(|x, y| Tree::new("both", [x, y])).unwrap_or(Tree::leaf("all")))
+    }
+
+    /// A matrix that the extents of a call determine, and the lengths of the item where the law has them.
+    fn of_extents(&mut self, name: &str, (n_q, n_k): (&str, &str), place: &Place) -> Tree {
+        let has_lengths = [CallOption::KeyLengths, CallOption::QueryLengths].map(|option| self.ranges_over(option));
+        let place = if has_lengths.contains(&true) { place.clone() } else { Place::default() };
+        self.own(&format!("{name}({n_q},{n_k})"), (n_q, n_k), &place)
+    }
+}
