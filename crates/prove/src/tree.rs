@@ -157,6 +157,16 @@ pub fn shape(tree: &Tree, names: &Shapes) -> Option<(String, String)> {
     shape_of(&tree.op, (tree.args.first().map(|arg| &*arg.op), is_all), &args, names)
 }
 
+/// Whether no element can be negative, by how the term is built: weights, masks, ones, permutations and selections are not, and
+/// neither are sums and products of what is not.
+pub fn is_non_negative(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.len()) {
+        ("soft" | "att" | "both" | "one" | "eye" | "perm" | "sel", 1..) => true,
+        ("*" | "+" | "T" | "hcat" | "vcat", 1..) => tree.args.iter().all(is_non_negative),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! From a law to equations between terms: `attention` is written out for one batch item and one query head.
+//! From a law to claims about terms: `attention` is written out for one batch item and one query head.
 //!
 //! Which item and head it is does not matter, so an equation that holds for all matrices holds for all of them. A key/value
 //! matrix stands for that of the query head's group.
@@ -14,9 +14,20 @@ use qkvet_spec::{CheckedLaw, Domain};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
 
-/// An equation and the shapes of its names.
+/// What a claim says of its sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// They are equal.
+    Equal,
+    /// No element of the left side is negative; the right side is 0.
+    NonNegative,
+}
+
+/// A relation and the shapes of its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
+    /// What it says.
+    pub relation: Relation,
     /// Left side.
     pub left: Tree,
     /// Right side.
@@ -25,7 +36,7 @@ pub struct Claim {
     pub names: Shapes,
 }
 
-/// Why a law is not a set of equations between terms.
+/// Why a law cannot be written as claims about terms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: expected something that rewriting knows, got {got}")]
 pub struct NotUnfolded {
@@ -35,18 +46,19 @@ pub struct NotUnfolded {
     pub got: String,
 }
 
-/// The equations that a law states.
+/// The claims that a law makes.
 ///
 /// # Errors
-/// Statements other than equations, and functions that terms do not have.
+/// Statements other than equations and signs, and functions that terms do not have.
 pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let Some(expect) = &law.expect else {
         return Err(unknown("statement", "an observation"));
     };
     let mut unfolder = Unfolder::new(law)?;
-    unfolder.equations(expect)?;
-    let Unfolder { names, equations, .. } = unfolder;
-    Ok(equations.into_iter().map(|(left, right)| Claim { left, right, names: names.clone() }).collect())
+    unfolder.statement(expect)?;
+    let Unfolder { names, claims, .. } = unfolder;
+    let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone() };
+    Ok(claims.into_iter().map(claim).collect())
 }
 
 fn unknown(what: &str, got: impl Into<String>) -> NotUnfolded {
@@ -65,7 +77,7 @@ struct Place {
 struct Unfolder<'a> {
     law: &'a CheckedLaw,
     names: Shapes,
-    equations: Vec<(Tree, Tree)>,
+    claims: Vec<(Relation, Tree, Tree)>,
 }
 
 impl<'a> Unfolder<'a> {
@@ -87,19 +99,28 @@ impl<'a> Unfolder<'a> {
                 _ => {}
             }
         }
-        Ok(Self { law, names, equations: Vec::new() })
+        Ok(Self { law, names, claims: Vec::new() })
     }
 
-    fn equations(&mut self, statement: &Expr) -> Result<(), NotUnfolded> {
+    fn statement(&mut self, statement: &Expr) -> Result<(), NotUnfolded> {
         match &statement.kind {
             ExprKind::Binary(BinaryOp::And, x, y) => {
-                self.equations(x)?;
-                self.equations(y)
+                self.statement(x)?;
+                self.statement(y)
             }
             ExprKind::Binary(BinaryOp::Eq | BinaryOp::SameBits, x, y) => {
                 let place = Place::default();
-                let sides = (self.term(x, &place)?, self.term(y, &place)?);
-                self.equations.push(sides);
+                let (left, right) = (self.term(x, &place)?, self.term(y, &place)?);
+                self.claims.push((Relation::Equal, left, right));
+                Ok(())
+            }
+            ExprKind::Binary(BinaryOp::Ge, x, y) => {
+                let place = Place::default();
+                let (left, right) = (self.term(x, &place)?, self.term(y, &place)?);
+                if !is_zero(&right) {
+                    return Err(unknown("statement", "`>=` something other than 0 times a matrix"));
+                }
+                self.claims.push((Relation::NonNegative, left, right));
                 Ok(())
             }
             ExprKind::Binary(op, ..) => Err(unknown("statement", format!("`{}`", op.symbol()))),
@@ -293,6 +314,17 @@ impl<'a> Unfolder<'a> {
             }
             other => Err(unknown("function", other)),
         }
+    }
+}
+
+/// Whether a term is 0 by how it is built.
+fn is_zero(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("sc", [factor, matrix]) => *factor == Tree::leaf("0") || is_zero(matrix),
+        ("*", factors) => factors.iter().any(is_zero),
+        ("+", summands) => summands.iter().all(is_zero),
+        ("T", [matrix]) => is_zero(matrix),
+        _ => false,
     }
 }
 

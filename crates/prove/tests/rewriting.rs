@@ -1,40 +1,117 @@
-//! Laws of the repository, proved for all shapes by rewriting.
+//! Laws of the repository, proved for all shapes by rewriting; and proofs that are not.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use qkvet_prove::rewrite::{Found, check, prove};
-use qkvet_prove::unfold::unfold;
+use qkvet_prove::rewrite::{Chain, Found, check, prove};
+use qkvet_prove::tree::{Shapes, Tree};
+use qkvet_prove::unfold::{Claim, Relation, unfold};
 use qkvet_spec::{Catalog, Proof};
+
+fn equations() -> Vec<(String, Claim)> {
+    let catalog = Catalog::embedded().unwrap();
+    let by_rewriting = catalog.laws.values().filter(|law| law.law.proof == Proof::Rewrite);
+    let claims =
+        by_rewriting.flat_map(|law| unfold(law).unwrap().into_iter().map(|claim| (law.law.law.clone(), claim)));
+    claims.filter(|(_, claim)| claim.relation == Relation::Equal).collect()
+}
+
+fn chain((id, claim): &(String, Claim)) -> Chain {
+    match prove(&claim.left, &claim.right, &claim.names) {
+        Found::Chain(chain) => chain,
+        other => panic!("{id}: {other:?}: {} = {}", claim.left, claim.right),
+    }
+}
 
 #[test]
 fn every_law_that_claims_a_proof_by_rewriting_has_one() {
-    let catalog = Catalog::embedded().unwrap();
-    let mut missing = Vec::new();
-    for law in catalog.laws.values() {
-        let id = &law.law.law;
-        let claims = match unfold(law) {
-            Ok(claims) => claims,
-            Err(error) => {
-                println!("{id}: {error}");
-                if law.law.proof == Proof::Rewrite {
-                    missing.push(id.clone());
-                }
-                continue;
-            }
+    let equations = equations();
+    assert!(equations.len() >= 10, "{} equations", equations.len());
+    for equation in &equations {
+        let chain = chain(equation);
+        check(&chain, &equation.1.right, &equation.1.names).unwrap();
+        assert_eq!(chain.start, equation.1.left);
+    }
+}
+
+/// Another rule, another direction, another term, a step left out: the checker refuses each, for every step of every proof.
+#[test]
+fn an_altered_proof_is_refused() {
+    let mut altered = 0;
+    for equation in &equations() {
+        let (names, end) = (&equation.1.names, &equation.1.right);
+        let whole = chain(equation);
+        let refused = |chain: &Chain, what: &str| {
+            assert!(check(chain, end, names).is_err(), "{}: {what} passes", equation.0);
         };
-        for claim in claims {
-            let found = prove(&claim.left, &claim.right, &claim.names);
-            let outcome = match &found {
-                Found::Chain(chain) => {
-                    check(chain, &claim.right, &claim.names).unwrap();
-                    format!("{} steps", chain.steps.len())
-                }
-                other => format!("{other:?}: {} = {}", claim.left, claim.right),
-            };
-            println!("{id}: {outcome}");
-            if law.law.proof == Proof::Rewrite && !matches!(found, Found::Chain(_)) {
-                missing.push(id.clone());
-            }
+        for at in 0..whole.steps.len() {
+            let mut chain = whole.clone();
+            chain.steps[at].rule = "no-such-rule".to_owned();
+            refused(&chain, "a rule that does not exist");
+            let mut chain = whole.clone();
+            chain.steps[at].rule =
+                if chain.steps[at].rule == "scalar-one" { "scalar-product" } else { "scalar-one" }.to_owned();
+            refused(&chain, "another rule");
+            let mut chain = whole.clone();
+            chain.steps[at].after = Tree::new("sc", [Tree::leaf("2"), chain.steps[at].after.clone()]);
+            refused(&chain, "another term");
+            let mut chain = whole.clone();
+            chain.steps.remove(at);
+            refused(&chain, "a missing step");
+            altered += 4;
         }
     }
-    assert!(missing.is_empty(), "no proof of {missing:?}");
+    assert!(altered > 100, "{altered}");
+}
+
+fn names() -> Shapes {
+    [
+        ("Q", "n", "d"),
+        ("K", "m", "d"),
+        ("V", "m", "v"),
+        ("X", "n", "d"),
+        ("W", "d", "d"),
+        ("p", "m", "m"),
+        ("r", "n", "n"),
+    ]
+    .map(|(name, rows, cols)| (name.to_owned(), (rows.to_owned(), cols.to_owned())))
+    .into()
+}
+
+#[test]
+fn what_is_false_is_not_proved() {
+    for (left, right) in [
+        // Keys without their values; a permutation that queries and keys share; the inverse permutation.
+        ("(* (soft (sc s (* Q (T (* (perm p) K)))) all none) V)", "(* (soft (sc s (* Q (T K))) all none) V)"),
+        ("(* (soft (* Q (T (* (perm p) K))) all none) (* (T (perm p)) V))", "(* (soft (* Q (T K)) all none) V)"),
+        ("(* (soft (* (* (perm r) X) (T X)) all none) X)", "(* (soft (* X (T X)) all none) X)"),
+        // The weights of a row with a sink do not add up to 1.
+        ("(* (soft (* Q (T K)) all sink) (one m))", "(one n)"),
+        // A factor of the scores is not one of the output.
+        ("(soft (sc 2 (* Q (T K))) all none)", "(sc 2 (soft (* Q (T K)) all none))"),
+        // A shift of the columns.
+        ("(soft (+ (* Q (T K)) (* (one n) (T (* K (one d))))) all none)", "(soft (* Q (T K)) all none)"),
+    ] {
+        let (left, right) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
+        let found = prove(&left, &right, &names());
+        assert!(matches!(found, Found::Saturated | Found::Limit), "{left} = {right}: {found:?}");
+    }
+}
+
+/// Residual connections and layers that work on every row keep the order of the rows; adding positions does not.
+#[test]
+fn layers_are_equivariant_unless_positions_are_added() {
+    let attention = |x: &str| format!("(* (soft (sc s (* (* {x} W) (T {x}))) all none) (* {x} W))");
+    let permuted = "(* (perm r) X)";
+    let residual = |x: &str| format!("(+ {x} {})", attention(x));
+    let block = |x: &str| format!("(cap (* {} W))", residual(x));
+    let proved = |left: String, right: String| {
+        let (left, right) = (Tree::parse(&left).unwrap(), Tree::parse(&right).unwrap());
+        match prove(&left, &right, &names()) {
+            Found::Chain(chain) => check(&chain, &right, &names()).is_ok(),
+            _ => false,
+        }
+    };
+    assert!(proved(residual(permuted), format!("(* (perm r) {})", residual("X"))));
+    assert!(proved(block(permuted), format!("(* (perm r) {})", block("X"))));
+    let with_positions = |x: &str| residual(&format!("(+ {x} Q)"));
+    assert!(!proved(with_positions(permuted), format!("(* (perm r) {})", with_positions("X"))));
 }
