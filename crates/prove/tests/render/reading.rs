@@ -1,0 +1,213 @@
+//! A formula in print, read back, has the value it had: parentheses are never missing.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use qkvet_prove::render::{Style, render};
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
+
+use crate::node;
+
+/// Random formulas of arithmetic, over letters whose print is one letter.
+pub(crate) fn formulas() -> impl Strategy<Value = Expr> {
+    let name = "[a-dA-D]".prop_map(|name| node(ExprKind::Name(name)));
+    let number = (-9_i8..10).prop_map(|x| node(ExprKind::Number(f64::from(x))));
+    prop_oneof![4 => name, 1 => number].prop_recursive(6, 60, 2, |inner| {
+        use BinaryOp::{Add, Div, MatMul, Mul, Sub};
+        let op = prop::sample::select(vec![Add, Sub, Mul, MatMul, Div]);
+        let binary = (op, inner.clone(), inner.clone())
+            .prop_map(|(op, x, y)| node(ExprKind::Binary(op, Box::new(x), Box::new(y))));
+        let unary = inner.clone().prop_map(|x| node(ExprKind::Unary(UnaryOp::Neg, Box::new(x))));
+        let transpose = inner.clone().prop_map(|x| node(ExprKind::Transpose(Box::new(x))));
+        let function = prop::sample::select(vec!["exp", "sqrt", "f"]);
+        let apply = (function, inner).prop_map(|(function, x)| {
+            node(ExprKind::Apply { function: function.to_owned(), args: vec![x], named: Vec::new() })
+        });
+        prop_oneof![6 => binary, 1 => unary, 1 => transpose, 1 => apply]
+    })
+}
+
+/// A prime below 2³¹: products of two fit 64 bits.
+const PRIME: u64 = 2_147_483_629;
+
+/// 2×2 matrices modulo a prime: products that do not commute, and no rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Value([u64; 4]);
+
+impl Value {
+    /// A value that depends on `seed` and on nothing else.
+    fn hash(seed: u64) -> Self {
+        let mut state = seed;
+        Self(std::array::from_fn(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % PRIME
+        }))
+    }
+
+    /// The unknown function `function` of it.
+    fn apply(self, function: &str) -> Self {
+        Self::hash(function.bytes().map(u64::from).chain(self.0).fold(7, |seed, x| seed % PRIME * 65_599 + x))
+    }
+
+    fn number(x: u64) -> Self {
+        Self([x, 0, 0, x])
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| (self.0[at] + other.0[at]) % PRIME))
+    }
+
+    fn negative(self) -> Self {
+        Self(self.0.map(|x| (PRIME - x) % PRIME))
+    }
+
+    fn times(self, other: Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        let sum = |x: u64, y: u64, z: u64, w: u64| (x * y % PRIME + z * w % PRIME) % PRIME;
+        Self([sum(a, e, b, g), sum(a, f, b, h), sum(c, e, d, g), sum(c, f, d, h)])
+    }
+
+    fn transposed(self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([a, c, b, d])
+    }
+}
+
+fn name_value(name: char) -> Value {
+    Value::hash(u64::from(name))
+}
+
+/// The value of the tree; `x / y` is `x` times something that only `y` decides.
+fn value(expr: &Expr) -> Value {
+    match &expr.kind {
+        ExprKind::Number(x) if *x < 0.0 => value(&node(ExprKind::Number(-x))).negative(),
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one digit")]
+        ExprKind::Number(x) => Value::number(*x as u64),
+        ExprKind::Name(name) => name_value(name.chars().next().unwrap()),
+        ExprKind::Unary(_, x) => value(x).negative(),
+        ExprKind::Transpose(x) => value(x).transposed(),
+        ExprKind::Apply { function, args, .. } => value(&args[0]).apply(function),
+        ExprKind::Binary(op, x, y) => {
+            let (x, y) = (value(x), value(y));
+            match op {
+                BinaryOp::Add => x.plus(y),
+                BinaryOp::Sub => x.plus(y.negative()),
+                BinaryOp::Div => x.times(y.apply("/")),
+                _ => x.times(y),
+            }
+        }
+        other => panic!("not arithmetic: {other:?}"),
+    }
+}
+
+/// Reads a formula as a mathematician does, straight to its value.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn eat(&mut self, sign: &str) -> bool {
+        let rest = self.rest.strip_prefix(sign);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn sum(&mut self) -> Value {
+        let negative = self.eat("−");
+        let first = self.quotient();
+        let mut sum = if negative { first.negative() } else { first };
+        loop {
+            if self.eat(" + ") {
+                sum = sum.plus(self.quotient());
+            } else if self.eat(" − ") {
+                sum = sum.plus(self.quotient().negative());
+            } else {
+                return sum;
+            }
+        }
+    }
+
+    fn quotient(&mut self) -> Value {
+        let mut product = self.factor();
+        while !self.ends_term() && (self.eat(" · ") || self.eat(" ")) {
+            product = product.times(self.factor());
+        }
+        if !self.eat("/") {
+            return product;
+        }
+        let quotient = product.times(self.factor().apply("/"));
+        // Nobody knows how `a/b c` and `a/b/c` are meant.
+        assert!(self.ends_term(), "`{}`", self.rest);
+        quotient
+    }
+
+    fn ends_term(&self) -> bool {
+        self.rest.is_empty() || [" + ", " − ", ")"].iter().any(|sign| self.rest.starts_with(sign))
+    }
+
+    fn factor(&mut self) -> Value {
+        if self.eat("√") {
+            return self.atom().apply("sqrt");
+        }
+        let mut value = if self.eat("e^") { self.atom().apply("exp") } else { self.atom() };
+        while self.eat("ᵀ") {
+            value = value.transposed();
+        }
+        value
+    }
+
+    fn atom(&mut self) -> Value {
+        if self.eat("(") {
+            let value = self.sum();
+            assert!(self.eat(")"), "`)` before `{}`", self.rest);
+            return value;
+        }
+        let first = self.rest.chars().next().expect("a letter or a digit");
+        self.rest = &self.rest[first.len_utf8()..];
+        match first.to_digit(10) {
+            Some(digit) => Value::number(digit.into()),
+            None if first == 'f' => self.atom().apply("f"),
+            None => name_value(first),
+        }
+    }
+}
+
+fn read(text: &str) -> Value {
+    let mut reader = Reader { rest: text };
+    let value = reader.sum();
+    assert_eq!(reader.rest, "", "{text}");
+    value
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn print_is_read_back_as_the_same_value(expr in formulas()) {
+        let text = render(&expr, Style::Unicode);
+        prop_assert_eq!(read(&text), value(&expr), "{}", text);
+    }
+}
+
+#[test]
+fn the_reader_tells_formulas_apart() {
+    let formulas = [
+        "a + b − c",
+        "a − b − c",
+        "a − (b − c)",
+        "−(a + b)",
+        "−a + b",
+        "(a b)ᵀ",
+        "a bᵀ",
+        "a/(b c)",
+        "(a/b) c",
+        "√(a b)",
+        "√a b",
+        "e^(a b)",
+        "a b",
+        "b a",
+    ];
+    let values: HashMap<[u64; 4], &str> = formulas.iter().map(|text| (read(text).0, *text)).collect();
+    assert_eq!(values.len(), formulas.len());
+    assert_eq!(read("a (b/c)"), read("a b/c"));
+}
