@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use qkvet_prove::render::Style;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
@@ -41,6 +42,11 @@ pub(crate) enum Command {
         after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
     )]
     Doctor(DoctorArgs),
+    /// Prove laws without a target: all of them, or those named
+    #[command(
+        after_help = "A proof holds for all shapes and is checked by a second route. What is only confirmed on exact small instances\nis called checked. Exit codes: 0 every law reaches what its file claims, 1 one does not, 2 usage or specification."
+    )]
+    Prove(ProveArgs),
     /// List what is known
     List {
         /// What to list
@@ -59,6 +65,49 @@ pub(crate) enum Command {
         #[arg(long)]
         list: bool,
     },
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ProveArgs {
+    /// Ids of laws (`qkvet list laws`); none: all
+    #[arg(value_name = "LAW")]
+    pub(crate) laws: Vec<String>,
+    /// Print every step and its reason
+    #[arg(long)]
+    pub(crate) steps: bool,
+    /// A law file of your own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Notation of --steps
+    #[arg(long, value_enum, default_value = "unicode")]
+    pub(crate) style: Notation,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+}
+
+/// How mathematics is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Notation {
+    Unicode,
+    Latex,
+    Typst,
+    #[value(name = "mathml")]
+    MathMl,
+    /// For screen readers
+    Words,
+}
+
+impl From<Notation> for Style {
+    fn from(notation: Notation) -> Self {
+        match notation {
+            Notation::Unicode => Self::Unicode,
+            Notation::Latex => Self::Latex,
+            Notation::Typst => Self::Typst,
+            Notation::MathMl => Self::MathMl,
+            Notation::Words => Self::Words,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -5,7 +5,9 @@
 pub mod exact;
 pub mod moments;
 pub mod number;
+pub mod outcome;
 pub mod render;
 pub mod rewrite;
+pub mod show;
 pub mod tree;
 pub mod unfold;

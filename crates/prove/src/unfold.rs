@@ -180,8 +180,8 @@ impl<'a> Unfolder<'a> {
         }
         match self.given(name) {
             Some(Domain::Permutation(_)) => return Ok(Tree::new("perm", [Tree::leaf(name)])),
-            Some(Domain::Mask) => return Ok(self.case_matrix("mask", place)),
-            Some(Domain::Bias) => return Ok(self.case_matrix("bias", place)),
+            Some(Domain::Mask) => return Ok(self.case_mask(place)),
+            Some(Domain::Bias) => return Ok(self.case_bias(place)),
             Some(Domain::Matrix(..)) => return Ok(Tree::leaf(name)),
             Some(Domain::Tensor(..)) => {}
             Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}
@@ -205,9 +205,16 @@ impl<'a> Unfolder<'a> {
         Ok(Tree::leaf(&own))
     }
 
-    /// A matrix of the case, `(n_q, n_k)`.
-    fn case_matrix(&mut self, name: &str, place: &Place) -> Tree {
-        self.own(name, ("n_q", "n_k"), place)
+    /// The case's mask, by the name that the law has for it.
+    fn case_mask(&mut self, place: &Place) -> Tree {
+        let name = self.law.given.iter().find(|given| given.domain == Domain::Mask).map(|given| given.names[0].clone());
+        self.own(name.as_deref().unwrap_or("mask"), ("n_q", "n_k"), place)
+    }
+
+    /// The case's bias, by the name that the law has for it.
+    fn case_bias(&mut self, place: &Place) -> Tree {
+        let name = self.law.given.iter().find(|given| given.domain == Domain::Bias).map(|given| given.names[0].clone());
+        self.own(name.as_deref().unwrap_or("bias"), ("n_q", "n_k"), place)
     }
 
     /// A matrix that every item has of its own.

@@ -8,6 +8,7 @@ mod frozen;
 mod launch;
 mod list;
 mod merge;
+mod prove;
 mod replay;
 mod schema;
 mod setup;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Prove(args) => prove::prove(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),

@@ -35,7 +35,7 @@ impl Unfolder<'_> {
         }
         let bias = match argument("bias") {
             Some(bias) => Some(self.term(bias, place)?),
-            None if self.ranges_over(CallOption::Bias) => Some(self.case_matrix("bias", place)),
+            None if self.ranges_over(CallOption::Bias) => Some(self.case_bias(place)),
             None => None,
         };
         if let Some(bias) = bias {
@@ -68,7 +68,7 @@ impl Unfolder<'_> {
         let mut masks = Vec::new();
         match explicit {
             Some(mask) => masks.push(mask),
-            None if self.ranges_over(CallOption::Mask) => masks.push(self.case_matrix("mask", place)),
+            None if self.ranges_over(CallOption::Mask) => masks.push(self.case_mask(place)),
             None => {}
         }
         if self.ranges_over(CallOption::KeyLengths) {

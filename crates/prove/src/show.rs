@@ -1,0 +1,107 @@
+//! Terms as expressions of the law language, for printing.
+
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp, parse};
+
+use crate::tree::Tree;
+
+/// The expression that a term stands for, in the names of its law.
+///
+/// `Option` arguments that hide or add nothing are left out: `(soft z all none)` is `softmax_rows(z)`.
+pub fn expression(tree: &Tree) -> Expr {
+    let arg = |at: usize| expression(&tree.args[at]);
+    match (&*tree.op, tree.args.len()) {
+        ("*", 2) => product(tree),
+        ("+", 2) => match negated(&tree.args[1]) {
+            Some(subtracted) => binary(BinaryOp::Sub, arg(0), expression(&subtracted)),
+            None => binary(BinaryOp::Add, arg(0), arg(1)),
+        },
+        ("T", 1) => new(ExprKind::Transpose(Box::new(arg(0)))),
+        ("sc", 2) => match negated(tree) {
+            Some(positive) => new(ExprKind::Unary(UnaryOp::Neg, Box::new(expression(&positive)))),
+            None => binary(BinaryOp::Mul, scalar(&tree.args[0].op), arg(1)),
+        },
+        ("soft", 3) => {
+            let mut named = Vec::new();
+            if tree.args[1] != Tree::leaf("all") {
+                named.push(("mask".to_owned(), arg(1)));
+            }
+            if tree.args[2] != Tree::leaf("none") {
+                named.push(("sinks".to_owned(), arg(2)));
+            }
+            new(ExprKind::Apply { function: "softmax_rows".to_owned(), args: vec![arg(0)], named })
+        }
+        ("cap" | "both", 1..) => {
+            let function = if &*tree.op == "cap" { "softcap" } else { "and_mask" };
+            apply(function, tree.args.iter().map(expression).collect())
+        }
+        ("att", 1) => apply("attended", vec![arg(0)]),
+        ("hcat" | "vcat", 2) => apply(&tree.op, vec![arg(0), arg(1)]),
+        ("perm" | "orth", 1) => arg(0),
+        ("sel", 1) => apply("selection", vec![arg(0)]),
+        ("one", 1) => apply("ones", vec![scalar(&tree.args[0].op)]),
+        ("eye", 1) => apply("eye", vec![scalar(&tree.args[0].op)]),
+        (name, _) => leaf(name),
+    }
+}
+
+/// A selection of rows in front of a matrix reads as `row` or `select`.
+fn product(tree: &Tree) -> Expr {
+    let [left, right] = tree.args.as_slice() else {
+        return leaf(&tree.op);
+    };
+    if left.is("sel", 1) {
+        let name = name_of_selection(&left.args[0].op);
+        let of = |name: &str| vec![expression(right), leaf(name)];
+        return match name.strip_prefix("not-") {
+            Some(index) => apply("drop_row", of(index)),
+            None if name.chars().next().is_some_and(char::is_uppercase) => apply("select", of(name)),
+            None => apply("row", of(name)),
+        };
+    }
+    binary(BinaryOp::MatMul, expression(left), expression(right))
+}
+
+/// The name of a selection, without the extent that it counts in.
+fn name_of_selection(own: &str) -> &str {
+    own.split_once(':').map_or(own, |(name, _)| name)
+}
+
+/// `A` for `−1·A`, `k·A` for `−k·A`.
+fn negated(tree: &Tree) -> Option<Tree> {
+    let factor = if tree.is("sc", 2) { tree.args[0].op.strip_prefix('-')? } else { return None };
+    let rest = factor.strip_prefix("1*").unwrap_or(factor);
+    Some(match rest {
+        "1" => tree.args[1].clone(),
+        rest => Tree::new("sc", [Tree::leaf(rest), tree.args[1].clone()]),
+    })
+}
+
+fn scalar(text: &str) -> Expr {
+    parse(&text.replace('·', "*")).unwrap_or_else(|_| leaf(text))
+}
+
+/// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left out.
+fn leaf(name: &str) -> Expr {
+    let bare = name.split_once('(').map_or(name, |(bare, _)| bare);
+    let (bare, item) = match bare.split_once('[').or_else(|| name.split_once('[')) {
+        Some((_, item)) if name.contains('[') => (bare.split('[').next().unwrap_or(bare), item.strip_suffix(']')),
+        _ => (bare, None),
+    };
+    let symbol = new(ExprKind::Name(name_of_selection(bare).replace('-', "_")));
+    match item {
+        Some(item) => apply("item", vec![symbol, new(ExprKind::Name(item.to_owned()))]),
+        None => symbol,
+    }
+}
+
+fn new(kind: ExprKind) -> Expr {
+    Expr { kind, span: 0..0 }
+}
+
+fn binary(op: BinaryOp, x: Expr, y: Expr) -> Expr {
+    new(ExprKind::Binary(op, Box::new(x), Box::new(y)))
+}
+
+fn apply(function: &str, args: Vec<Expr>) -> Expr {
+    new(ExprKind::Apply { function: function.to_owned(), args, named: Vec::new() })
+}
