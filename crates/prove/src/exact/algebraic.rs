@@ -1,0 +1,263 @@
+//! Sums of rational multiples of square roots: the field `Q(√2, √3, √5, …)`.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use dashu_int::{IBig, Sign, UBig};
+use dashu_ratio::RBig;
+
+use super::interval::Interval;
+
+/// A squarefree number by its prime factors, ascending; empty: 1.
+type Radicand = Vec<u32>;
+
+/// `Σ r · √n` over squarefree `n`, no `r` zero. Square roots of distinct squarefree numbers are independent over the rationals, so
+/// that equal numbers have equal terms. The derived order is that of the terms, not of the numbers; those compare by
+/// [`compare`](Self::compare).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Algebraic(BTreeMap<Radicand, RBig>);
+
+impl From<RBig> for Algebraic {
+    fn from(x: RBig) -> Self {
+        Self::term(Vec::new(), x)
+    }
+}
+
+impl Algebraic {
+    fn term(radicand: Radicand, factor: RBig) -> Self {
+        Self(if factor.is_zero() { BTreeMap::new() } else { BTreeMap::from([(radicand, factor)]) })
+    }
+
+    pub(super) fn one() -> Self {
+        RBig::ONE.into()
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn is_one(&self) -> bool {
+        *self == Self::one()
+    }
+
+    /// The number, if it is rational.
+    pub(super) fn rational(&self) -> Option<RBig> {
+        match self.0.len() {
+            0 => Some(RBig::ZERO),
+            1 => self.0.get(&Vec::new()).cloned(),
+            _ => None,
+        }
+    }
+
+    /// `√x` of a rational `x ≥ 0`; `None` if it has a prime factor above 2^16 that may stand in the radicand.
+    pub(super) fn root(x: &RBig) -> Option<Self> {
+        // √(n/d) = √(n·d) / d.
+        let (n, d) = (UBig::try_from(x.numerator().clone()).ok()?, x.denominator());
+        let mut rest = n * d;
+        if rest == UBig::ZERO {
+            return Some(Self::default());
+        }
+        let (mut outside, mut radicand) = (UBig::ONE, Vec::new());
+        for p in 2u32..1 << 16 {
+            let square = UBig::from(u64::from(p) * u64::from(p));
+            while &rest % &square == UBig::ZERO {
+                rest /= &square;
+                outside *= p;
+            }
+            if &rest % p == 0 {
+                rest /= p;
+                radicand.push(p);
+            }
+            if rest < square {
+                break;
+            }
+        }
+        // No prime below 2^16 divides what is left twice; below 2^32 it is 1 or a prime, unless it is a square.
+        let root = dashu_int::ops::SquareRoot::sqrt(&rest);
+        if &root * &root == rest {
+            outside *= root;
+        } else {
+            radicand.push(u32::try_from(rest).ok()?);
+        }
+        Some(Self::term(radicand, RBig::from_parts(outside.into(), d.clone())))
+    }
+
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let mut sum = self.0.clone();
+        for (radicand, y) in &other.0 {
+            let x = sum.remove(radicand).unwrap_or(RBig::ZERO) + y;
+            if !x.is_zero() {
+                sum.insert(radicand.clone(), x);
+            }
+        }
+        Self(sum)
+    }
+
+    pub(super) fn negated(&self) -> Self {
+        Self(self.0.iter().map(|(radicand, x)| (radicand.clone(), -x.clone())).collect())
+    }
+
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        self.plus(&other.negated())
+    }
+
+    pub(super) fn scaled(&self, factor: &RBig) -> Self {
+        if factor.is_zero() {
+            return Self::default();
+        }
+        Self(self.0.iter().map(|(radicand, x)| (radicand.clone(), x * factor)).collect())
+    }
+
+    pub(super) fn times(&self, other: &Self) -> Self {
+        let mut sum = Self::default();
+        for (left, x) in &self.0 {
+            for (right, y) in &other.0 {
+                // √m · √n = g · √(m·n/g²) with g what both contain.
+                let (both, once): (Vec<u32>, Vec<u32>) = left.iter().partition(|p| right.contains(p));
+                let mut radicand: Radicand =
+                    once.into_iter().chain(right.iter().copied().filter(|p| !both.contains(p))).collect();
+                radicand.sort_unstable();
+                let outside = both.iter().fold(IBig::ONE, |product, p| product * *p);
+                sum = sum.plus(&Self::term(radicand, x * y * RBig::from(outside)));
+            }
+        }
+        sum
+    }
+
+    /// `1/x`; `None` for 0.
+    pub(super) fn inverse(&self) -> Option<Self> {
+        if let Some(x) = self.rational() {
+            return (!x.is_zero()).then(|| (RBig::ONE / x).into());
+        }
+        // x = a + b√p: 1/x = (a − b√p) / (a² − p·b²), whose denominator is free of √p and not 0, √p being independent.
+        let p = *self.0.keys().filter_map(|radicand| radicand.last()).max()?;
+        let conjugate = Self(
+            self.0
+                .iter()
+                .map(|(radicand, x)| (radicand.clone(), if radicand.contains(&p) { -x.clone() } else { x.clone() }))
+                .collect(),
+        );
+        Some(conjugate.times(&self.times(&conjugate).inverse()?))
+    }
+
+    pub(super) fn interval(&self, bits: usize) -> Interval {
+        self.0.iter().fold(Interval::zero(), |sum, (radicand, x)| {
+            let root = Interval::root(&value(radicand), bits);
+            sum.plus(&Interval::rational(x, bits).times(&root, bits))
+        })
+    }
+
+    /// The sign; 0 counts as positive.
+    pub(super) fn sign(&self) -> Sign {
+        if self.is_zero() {
+            return Sign::Positive;
+        }
+        let mut bits = 64;
+        loop {
+            if let Some(sign) = self.interval(bits).sign() {
+                return sign;
+            }
+            bits *= 2;
+        }
+    }
+
+    /// The order of the numbers.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let difference = self.minus(other);
+        match (difference.is_zero(), difference.sign()) {
+            (true, _) => Ordering::Equal,
+            (false, Sign::Positive) => Ordering::Greater,
+            (false, Sign::Negative) => Ordering::Less,
+        }
+    }
+
+    /// `self / other` if that is rational.
+    pub(super) fn ratio(&self, other: &Self) -> Option<RBig> {
+        let (radicand, y) = other.0.first_key_value()?;
+        let ratio = self.0.get(radicand)? / y;
+        (*self == other.scaled(&ratio)).then_some(ratio)
+    }
+
+    /// The rational factors of the roots.
+    pub(super) fn factors(&self) -> impl Iterator<Item = &RBig> {
+        self.0.values()
+    }
+
+    /// Whether it is written as more than one term.
+    pub(super) fn is_sum(&self) -> bool {
+        self.0.len() > 1
+    }
+}
+
+fn value(radicand: &[u32]) -> UBig {
+    radicand.iter().fold(UBig::ONE, |product, p| product * *p)
+}
+
+impl fmt::Display for Algebraic {
+    /// `1 − 3·√2/2`: terms by their radicands, the rational one first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut terms: Vec<(UBig, &RBig)> = self.0.iter().map(|(radicand, x)| (value(radicand), x)).collect();
+        terms.sort();
+        if terms.is_empty() {
+            return f.write_str("0");
+        }
+        for (at, (radicand, x)) in terms.into_iter().enumerate() {
+            let negative = x.sign() == Sign::Negative;
+            f.write_str(match (at, negative) {
+                (0, true) => "-",
+                (0, false) => "",
+                (_, true) => " - ",
+                (_, false) => " + ",
+            })?;
+            let (n, d) = (if negative { -x.numerator() } else { x.numerator().clone() }, x.denominator());
+            match (radicand == UBig::ONE, n == IBig::ONE) {
+                (true, _) => write!(f, "{n}")?,
+                (false, true) => write!(f, "√{radicand}")?,
+                (false, false) => write!(f, "{n}·√{radicand}")?,
+            }
+            if *d != UBig::ONE {
+                write!(f, "/{d}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(n: u32) -> Algebraic {
+        Algebraic::root(&n.into()).unwrap()
+    }
+
+    #[test]
+    fn roots_are_reduced() {
+        for (n, text) in [(0, "0"), (1, "1"), (8, "2·√2"), (12, "2·√3"), (49, "7"), (65537, "√65537"), (30, "√30")] {
+            assert_eq!(root(n).to_string(), text);
+        }
+        let quotient = RBig::from_parts(IBig::from(9), UBig::from(8u8));
+        assert_eq!(Algebraic::root(&quotient).unwrap().to_string(), "3·√2/4");
+        // A square of a large prime is a root; a product of two large primes is not factored.
+        let p = UBig::from(4_294_967_291u64);
+        assert_eq!(Algebraic::root(&RBig::from(p.clone() * &p)).unwrap().to_string(), p.to_string());
+        assert_eq!(Algebraic::root(&RBig::from(p * UBig::from(4_294_967_279u64))), None);
+    }
+
+    #[test]
+    fn products_and_inverses_are_exact() {
+        let x = root(2).plus(&root(3)).plus(&root(6).scaled(&RBig::from(-2))).plus(&Algebraic::one());
+        assert!(x.times(&x.inverse().unwrap()).is_one());
+        assert_eq!(root(6).times(&root(10)).to_string(), "2·√15");
+        assert_eq!(Algebraic::default().inverse(), None);
+    }
+
+    #[test]
+    fn close_numbers_are_told_apart() {
+        // 1351/780 is a convergent of √3: it exceeds it by 4.7e-7.
+        let convergent: Algebraic = RBig::from_parts(IBig::from(1351), UBig::from(780u16)).into();
+        assert_eq!(root(3).compare(&convergent), Ordering::Less);
+        assert_eq!(root(2).times(&root(3)).compare(&root(6)), Ordering::Equal);
+    }
+}

@@ -1,0 +1,134 @@
+//! Quotients of sums of exponentials in lowest terms.
+//!
+//! Where all exponents are rational multiples of one number, `N/D` is a quotient of polynomials in one indeterminate and its
+//! common factors are found; then equal values have the same form. Elsewhere equality needs no reduction, only the form differs.
+
+use dashu_int::ops::{Gcd, UnsignedAbs};
+use dashu_int::{IBig, Sign, UBig};
+use dashu_ratio::RBig;
+
+use super::algebraic::Algebraic;
+use super::exp_sum::ExpSum;
+
+/// Largest degree that is reduced: Euclid's algorithm makes long coefficients.
+const MOST_DEGREES: usize = 64;
+
+/// Coefficients by power, lowest first, the last not zero; no coefficients: 0.
+type Polynomial = Vec<Algebraic>;
+
+/// `num / den` with the least exponent of `den` 0, whole coprime coefficients where they are rational, and the coefficient of the
+/// greatest exponent of `den` positive. `den` is not 0.
+pub(super) fn reduce(num: ExpSum, den: ExpSum) -> (ExpSum, ExpSum) {
+    let (Some((shift, _)), false) = (den.end(false), num.is_zero()) else {
+        return (ExpSum::default(), ExpSum::constant(Algebraic::one()));
+    };
+    let back = shift.negated();
+    let (num, den) = (num.shifted(&back, &Algebraic::one()), den.shifted(&back, &Algebraic::one()));
+    let (num, den) = multiple(&num, &den).or_else(|| lowest_terms(&num, &den)).unwrap_or((num, den));
+    clear(&num, &den)
+}
+
+/// `c·e^a / 1` if `num = c·e^a·den`.
+fn multiple(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
+    let ((shift, top), (_, below)) = (num.end(false)?, den.end(false)?);
+    let factor = top.times(&below.inverse()?);
+    let whole = num.len() == den.len() && *num == den.shifted(shift, &factor);
+    whole.then(|| (ExpSum::term(shift.clone(), factor), ExpSum::constant(Algebraic::one())))
+}
+
+/// Common factors taken out, where the exponents allow to find them.
+fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
+    let (lowest, _) = num.end(false)?;
+    let lowest = lowest.clone();
+    let moved = num.shifted(&lowest.negated(), &Algebraic::one());
+    let unit = unit(&moved, den)?;
+    let (n, d) = (polynomial(&moved, &unit)?, polynomial(den, &unit)?);
+    let common = gcd(n.clone(), d.clone())?;
+    if common.len() < 2 {
+        return None;
+    }
+    let sum = |p: &Polynomial| {
+        p.iter().enumerate().fold(ExpSum::default(), |sum, (k, c)| {
+            sum.plus(&ExpSum::term(unit.scaled(&RBig::from(k)), c.clone()))
+        })
+    };
+    let (n, d) = (divide(n, &common)?.0, divide(d, &common)?.0);
+    Some((sum(&n).shifted(&lowest, &Algebraic::one()), sum(&d)))
+}
+
+/// The positive number of which every exponent is a whole multiple, the largest such.
+fn unit(num: &ExpSum, den: &ExpSum) -> Option<Algebraic> {
+    let mut exponents = num.terms().chain(den.terms()).map(|(exponent, _)| exponent).filter(|a| !a.is_zero());
+    let first = exponents.next()?;
+    let mut common = RBig::ONE;
+    for exponent in exponents {
+        common = gcd_of(&common, &exponent.ratio(first)?);
+    }
+    let unit = first.scaled(&common);
+    Some(if unit.sign() == Sign::Negative { unit.negated() } else { unit })
+}
+
+/// The largest rational of which both are whole multiples.
+fn gcd_of(x: &RBig, y: &RBig) -> RBig {
+    let (d, e) = (x.denominator(), y.denominator());
+    let top = (x.numerator() * IBig::from(e.clone())).gcd(&(y.numerator() * IBig::from(d.clone())));
+    RBig::from_parts(top.into(), d * e)
+}
+
+fn polynomial(sum: &ExpSum, unit: &Algebraic) -> Option<Polynomial> {
+    let mut p = Vec::new();
+    for (exponent, c) in sum.terms() {
+        let power = if exponent.is_zero() { RBig::ZERO } else { exponent.ratio(unit)? };
+        let k = usize::try_from(power.numerator().clone()).ok().filter(|k| power.is_int() && *k <= MOST_DEGREES)?;
+        if p.len() <= k {
+            p.resize(k + 1, Algebraic::default());
+        }
+        p[k] = c.clone();
+    }
+    Some(p)
+}
+
+/// Quotient and remainder; `None` for a zero divisor.
+fn divide(mut rest: Polynomial, by: &Polynomial) -> Option<(Polynomial, Polynomial)> {
+    let inverse = by.last()?.inverse()?;
+    let mut quotient = vec![Algebraic::default(); (rest.len() + 1).saturating_sub(by.len())];
+    while rest.len() >= by.len() {
+        let (k, c) = (rest.len() - by.len(), rest.last()?.times(&inverse));
+        for (x, y) in rest[k..].iter_mut().zip(by) {
+            *x = x.minus(&c.times(y));
+        }
+        quotient[k] = c;
+        while rest.last().is_some_and(Algebraic::is_zero) {
+            rest.pop();
+        }
+    }
+    Some((quotient, rest))
+}
+
+/// The greatest common divisor, with leading coefficient 1.
+fn gcd(mut x: Polynomial, mut y: Polynomial) -> Option<Polynomial> {
+    while !y.is_empty() {
+        let inverse = y.last()?.inverse()?;
+        y.iter_mut().for_each(|c| *c = c.times(&inverse));
+        (x, y) = (y.clone(), divide(x, &y)?.1);
+    }
+    Some(x)
+}
+
+/// Both over the leading coefficient of `den`, then times the least rational that leaves whole factors without a common divisor.
+fn clear(num: &ExpSum, den: &ExpSum) -> (ExpSum, ExpSum) {
+    let lead = den.end(true).and_then(|(_, c)| c.inverse()).unwrap_or_else(Algebraic::one);
+    let still = Algebraic::default();
+    let (num, den) = (num.shifted(&still, &lead), den.shifted(&still, &lead));
+    let (mut top, mut bottom) = (UBig::ZERO, UBig::ONE);
+    for x in num.terms().chain(den.terms()).flat_map(|(_, c)| c.factors()) {
+        let d = x.denominator();
+        bottom = &bottom / (&bottom).gcd(d) * d;
+    }
+    for x in num.terms().chain(den.terms()).flat_map(|(_, c)| c.factors()) {
+        let whole = x.numerator() * IBig::from(&bottom / x.denominator());
+        top = if top == UBig::ZERO { whole.unsigned_abs() } else { top.gcd(whole.unsigned_abs()) };
+    }
+    let factor: Algebraic = RBig::from_parts(bottom.into(), top).into();
+    (num.shifted(&still, &factor), den.shifted(&still, &factor))
+}
