@@ -110,6 +110,9 @@ impl Algebraic {
     }
 
     pub(super) fn times(&self, other: &Self) -> Self {
+        if let Some(factor) = other.rational() {
+            return self.scaled(&factor);
+        }
         let mut sum = Self::default();
         for (left, x) in &self.0 {
             for (right, y) in &other.0 {
@@ -150,8 +153,10 @@ impl Algebraic {
 
     /// The sign; 0 counts as positive.
     pub(super) fn sign(&self) -> Sign {
-        if self.is_zero() {
-            return Sign::Positive;
+        match self.0.first_key_value() {
+            None => return Sign::Positive,
+            Some((_, factor)) if self.0.len() == 1 => return factor.sign(),
+            Some(_) => {}
         }
         let mut bits = 64;
         loop {
@@ -234,7 +239,8 @@ mod tests {
 
     #[test]
     fn roots_are_reduced() {
-        for (n, text) in [(0, "0"), (1, "1"), (8, "2·√2"), (12, "2·√3"), (49, "7"), (65537, "√65537"), (30, "√30")] {
+        for (n, text) in [(0, "0"), (1, "1"), (8, "2·√2"), (12, "2·√3"), (49, "7"), (65537, "√65537"), (30, "√30")]
+        {
             assert_eq!(root(n).to_string(), text);
         }
         let quotient = RBig::from_parts(IBig::from(9), UBig::from(8u8));

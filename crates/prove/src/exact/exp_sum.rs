@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use dashu_int::Sign;
+use dashu_int::ops::BitTest;
+use dashu_ratio::RBig;
 
 use super::algebraic::Algebraic;
 use super::interval::Interval;
+
+fn bits(x: &RBig) -> usize {
+    x.numerator().bit_len() + x.denominator().bit_len()
+}
 
 /// `Σ c·e^a`, by exponent; no `c` is zero. Such a sum is 0 only if it is empty (Lindemann and Weierstrass: exponentials of distinct
 /// algebraic numbers are linearly independent over the algebraic numbers). The derived order is that of the terms.
@@ -43,15 +49,22 @@ impl ExpSum {
         self.0.len()
     }
 
+    /// Bits of all the whole numbers it is written with, more or less.
+    pub(super) fn bits(&self) -> usize {
+        self.0.iter().flat_map(|(a, x)| a.factors().chain(x.factors())).map(bits).fold(0, usize::saturating_add)
+    }
+
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut sum = self.0.clone();
-        for (exponent, y) in &other.0 {
-            let x = sum.remove(exponent).unwrap_or_default().plus(y);
-            if !x.is_zero() {
-                sum.insert(exponent.clone(), x);
-            }
+        let mut sum = self.clone();
+        other.0.iter().for_each(|(exponent, y)| sum.add(exponent.clone(), y));
+        sum
+    }
+
+    fn add(&mut self, exponent: Algebraic, factor: &Algebraic) {
+        let x = self.0.remove(&exponent).unwrap_or_default().plus(factor);
+        if !x.is_zero() {
+            self.0.insert(exponent, x);
         }
-        Self(sum)
     }
 
     pub(super) fn negated(&self) -> Self {
@@ -59,7 +72,13 @@ impl ExpSum {
     }
 
     pub(super) fn times(&self, other: &Self) -> Self {
-        self.0.iter().fold(Self::default(), |sum, (exponent, x)| sum.plus(&other.shifted(exponent, x)))
+        let mut sum = Self::default();
+        for (a, x) in &self.0 {
+            for (b, y) in &other.0 {
+                sum.add(a.plus(b), &x.times(y));
+            }
+        }
+        sum
     }
 
     /// `self · factor · e^exponent`, `factor ≠ 0`.

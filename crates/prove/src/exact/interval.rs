@@ -125,7 +125,9 @@ mod tests {
         for (x, digits) in [(1, "2718281828459045235360287471352"), (-1, "367879441171442321595523770161")] {
             let x = Interval::rational(&RBig::from(x), bits).exp(bits);
             let digits: IBig = digits.parse().unwrap();
-            assert!(shift(&(&x.low * &scale), bits, false) <= digits && digits <= shift(&(&x.high * &scale), bits, true));
+            assert!(
+                shift(&(&x.low * &scale), bits, false) <= digits && digits <= shift(&(&x.high * &scale), bits, true)
+            );
             assert!(&x.high - &x.low <= IBig::from(16));
         }
     }

@@ -36,6 +36,9 @@ pub enum NotExact {
     /// No square root of this form.
     #[error("square root: expected a rational from 0 up with prime factors below 2^32, got {0}")]
     Root(String),
+    /// More terms or digits than are worked with.
+    #[error("number: expected one of at most 64 exponentials and 65536 bits, got a longer one")]
+    Long,
     /// A quotient by zero.
     #[error("quotient: expected a divisor other than 0, got 0")]
     DivisionByZero,
@@ -82,7 +85,7 @@ impl Exact {
         self.num.is_zero()
     }
 
-    /// The number, if it is seen to be rational: always, if its exponents are multiples of one number.
+    /// The number, if it is seen to be rational: always, if its exponents are multiples of one number, none more than 64 times it.
     pub fn rational(&self) -> Option<RBig> {
         Some(self.num.algebraic()?.rational()? / self.den.algebraic()?.rational()?)
     }
@@ -117,8 +120,12 @@ impl Exact {
         if self.abs() > Self::from(65536) {
             return Err(NotExact::LargeExponent(self.to_string()));
         }
-        let one = Algebraic::one();
-        Ok(Self::new(ExpSum::term(num.times(&den), one.clone()), ExpSum::constant(one)))
+        Ok(Self::power_of_e(num.times(&den)))
+    }
+
+    /// `e^x`, however large.
+    pub(super) fn power_of_e(exponent: Algebraic) -> Self {
+        Self::new(ExpSum::term(exponent, Algebraic::one()), ExpSum::constant(Algebraic::one()))
     }
 
     /// `√x`.
@@ -143,6 +150,15 @@ impl Exact {
             (false, true) => Ordering::Greater,
             (false, false) => Ordering::Less,
         }
+    }
+
+    /// The number, if it is short enough to work on with: what a few operations make of short numbers takes bounded time.
+    ///
+    /// # Errors
+    /// A longer one.
+    pub(super) fn short(self) -> Result<Self, NotExact> {
+        let is_short = |sum: &ExpSum| sum.len() <= 64 && sum.bits() <= 1 << 16;
+        if is_short(&self.num) && is_short(&self.den) { Ok(self) } else { Err(NotExact::Long) }
     }
 
     /// The value between whole multiples of `2^−bits`; `None` if `D` is not seen to differ from 0 at this precision.
@@ -192,7 +208,7 @@ fn nearest(x: &IBig, bits: usize) -> IBig {
 }
 
 /// `x · 10^−places`.
-fn decimal(x: &IBig, places: usize) -> String {
+pub(super) fn decimal(x: &IBig, places: usize) -> String {
     let sign = if *x < IBig::ZERO { "-" } else { "" };
     let digits = format!("{:0>width$}", x.clone().unsigned_abs().to_string(), width = places + 1);
     let (whole, fraction) = digits.split_at(digits.len() - places);

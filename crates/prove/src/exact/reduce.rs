@@ -24,7 +24,9 @@ pub(super) fn reduce(num: ExpSum, den: ExpSum) -> (ExpSum, ExpSum) {
     };
     let back = shift.negated();
     let (num, den) = (num.shifted(&back, &Algebraic::one()), den.shifted(&back, &Algebraic::one()));
-    let (num, den) = multiple(&num, &den).or_else(|| lowest_terms(&num, &den)).unwrap_or((num, den));
+    // A divisor without exponentials has no factor in common with anything.
+    let reduced = if den.len() == 1 { None } else { multiple(&num, &den).or_else(|| lowest_terms(&num, &den)) };
+    let (num, den) = reduced.unwrap_or((num, den));
     clear(&num, &den)
 }
 
@@ -48,9 +50,9 @@ fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
         return None;
     }
     let sum = |p: &Polynomial| {
-        p.iter().enumerate().fold(ExpSum::default(), |sum, (k, c)| {
-            sum.plus(&ExpSum::term(unit.scaled(&RBig::from(k)), c.clone()))
-        })
+        p.iter()
+            .enumerate()
+            .fold(ExpSum::default(), |sum, (k, c)| sum.plus(&ExpSum::term(unit.scaled(&RBig::from(k)), c.clone())))
     };
     let (n, d) = (divide(n, &common)?.0, divide(d, &common)?.0);
     Some((sum(&n).shifted(&lowest, &Algebraic::one()), sum(&d)))

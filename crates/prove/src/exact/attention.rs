@@ -1,0 +1,168 @@
+//! Attention in exact numbers, under the standard meaning.
+
+use super::instance::{ExactOptions, NoValue};
+use super::matrices::{ExactMatrices, join};
+use super::number::Exact;
+use super::real::Real;
+
+/// What is asked of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    Output,
+    Weights,
+    Lse,
+}
+
+/// Query, key and, for the output, value of one call, with the options that hold for it.
+pub(super) struct AttentionCall<'a> {
+    pub(super) query: &'a ExactMatrices,
+    pub(super) key: &'a ExactMatrices,
+    pub(super) value: Option<&'a ExactMatrices>,
+    pub(super) options: &'a ExactOptions,
+}
+
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// Whether query `i` of `n_q` sees key `j` of `n_k` by the options; the mask is read at head `h` of `heads`.
+pub(super) fn sees(
+    options: &ExactOptions,
+    [b, h, i, j]: [usize; 4],
+    [n_q, n_k]: [usize; 2],
+    heads: Option<usize>,
+) -> Result<bool, NoValue> {
+    let ahead = signed(j) - (signed(i) + signed(n_k) - signed(n_q));
+    let in_window = options.window.is_none_or(|window| {
+        window.left.is_none_or(|left| -ahead <= signed(left)) && window.right.is_none_or(|right| ahead <= signed(right))
+    });
+    let allowed = match &options.mask {
+        Some(mask) => !mask.plain_at([b, h, i, j], heads)?.is_zero(),
+        None => true,
+    };
+    Ok(allowed && in_window && !(options.causal && ahead > 0))
+}
+
+impl AttentionCall<'_> {
+    /// `softmax(scale · QKᵀ + bias over the visible keys) · V`, its weights, or the logarithm of the softmax's denominator.
+    ///
+    /// A query that sees nothing gives zeros and `−∞`. A sink joins the denominator only.
+    pub(super) fn evaluate(&self, want: Want) -> Result<ExactMatrices, NoValue> {
+        let (query, key) = (self.query, self.key);
+        let fits = || NoValue::unfit("attention", "extents that fit each other", "others");
+        let mut lead = join(query.lead(), key.lead()).ok_or_else(fits)?;
+        if let Some(value) = self.value {
+            lead = join(lead, value.lead()).ok_or_else(fits)?;
+            if value.rows != key.rows {
+                return Err(fits());
+            }
+        }
+        if query.cols != key.cols || query.heads.is_some_and(|n| Some(n) != lead.1) {
+            return Err(fits());
+        }
+        self.check_options(lead)?;
+        let scale = match &self.options.scale {
+            Some(scale) => scale.clone(),
+            None if query.cols == 0 => Exact::from(1),
+            None => Exact::from(signed(query.cols)).sqrt()?.inverse()?,
+        };
+        let cols = match want {
+            Want::Output => self.value.map_or(0, |value| value.cols),
+            Want::Weights => key.rows,
+            Want::Lse => 1,
+        };
+        let mut data = Vec::new();
+        for b in 0..lead.0.unwrap_or(1) {
+            for h in 0..lead.1.unwrap_or(1) {
+                for i in 0..query.rows {
+                    data.extend(self.row([b, h, i], lead.1, &scale, want, cols)?);
+                }
+            }
+        }
+        Ok(ExactMatrices { batch: lead.0, heads: lead.1, rows: query.rows, cols, data })
+    }
+
+    /// The result for one query.
+    fn row(
+        &self,
+        [b, h, i]: [usize; 3],
+        heads: Option<usize>,
+        scale: &Exact,
+        want: Want,
+        cols: usize,
+    ) -> Result<Vec<Real>, NoValue> {
+        let mut sum = match &self.options.sinks {
+            Some(sinks) => sinks[h].exp()?,
+            None => Exact::from(0),
+        };
+        let mut terms = Vec::new();
+        for j in 0..self.key.rows {
+            let term = if sees(self.options, [b, h, i, j], [self.query.rows, self.key.rows], heads)? {
+                self.logit([b, h, i, j], heads, scale)?.exp()?
+            } else {
+                Exact::from(0)
+            };
+            sum = &sum + &term;
+            terms.push(term);
+        }
+        if want == Want::Lse {
+            return Ok(vec![Real::Log(sum)]);
+        }
+        if sum.is_zero() {
+            return Ok(vec![0.into(); cols]);
+        }
+        let over = sum.inverse()?;
+        if want == Want::Weights {
+            return Ok(terms.iter().map(|term| (term * &over).into()).collect());
+        }
+        let mut row = Vec::new();
+        for c in 0..cols {
+            let mut total = Exact::from(0);
+            for (j, term) in terms.iter().enumerate().filter(|(_, term)| !term.is_zero()) {
+                if let Some(value) = self.value {
+                    total = (&total + &(term * value.plain_at([b, h, j, c], heads)?)).short()?;
+                }
+            }
+            row.push((&total * &over).short()?.into());
+        }
+        Ok(row)
+    }
+
+    /// `scale · q·k + bias − slope · |i + n_k − n_q − j|`.
+    fn logit(&self, [b, h, i, j]: [usize; 4], heads: Option<usize>, scale: &Exact) -> Result<Exact, NoValue> {
+        let mut score = Exact::from(0);
+        for t in 0..self.query.cols {
+            let product = self.query.plain_at([b, h, i, t], heads)? * self.key.plain_at([b, h, j, t], heads)?;
+            score = (&score + &product).short()?;
+        }
+        let mut logit = &score * scale;
+        if let Some(bias) = &self.options.bias {
+            logit = &logit + bias.plain_at([b, h, i, j], heads)?;
+        }
+        if let Some(slopes) = &self.options.alibi_slopes {
+            let distance = (signed(i) + signed(self.key.rows) - signed(self.query.rows) - signed(j)).abs();
+            logit = &logit - &(&slopes[h] * &distance.into());
+        }
+        Ok(logit)
+    }
+
+    /// Options of the case must fit the extents of this call.
+    fn check_options(&self, lead: (Option<usize>, Option<usize>)) -> Result<(), NoValue> {
+        let extents = [self.query.rows, self.key.rows];
+        for (name, option) in [("mask", &self.options.mask), ("bias", &self.options.bias)] {
+            if let Some(m) = option
+                && ([m.rows, m.cols] != extents || join(lead, m.lead()) != Some(lead) || !m.is_whole())
+            {
+                return Err(NoValue::unfit(name, format!("{extents:?}"), format!("{:?}", [m.rows, m.cols])));
+            }
+        }
+        for (name, option) in [("sinks", &self.options.sinks), ("alibi_slopes", &self.options.alibi_slopes)] {
+            if let Some(numbers) = option
+                && numbers.len() != lead.1.unwrap_or(1)
+            {
+                return Err(NoValue::unfit(name, lead.1.unwrap_or(1), numbers.len()));
+            }
+        }
+        Ok(())
+    }
+}

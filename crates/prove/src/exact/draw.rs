@@ -1,0 +1,224 @@
+//! Small instances of a law, drawn in a fixed pseudo-random order.
+
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Window};
+
+use super::evaluate::Evaluator;
+use super::instance::{ExactOptions, Instance, Value};
+use super::margin::draw_margin;
+use super::matrices::{ExactMatrices, Lead};
+use super::number::Exact;
+use super::real::Real;
+
+/// A fixed sequence of pseudo-random numbers: `SplitMix64`.
+pub(super) struct Source(u64);
+
+impl Source {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A whole number below `n`, which is small, or 0.
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        let n = u64::try_from(n.max(1)).unwrap_or(u64::MAX);
+        usize::try_from((self.next() >> 16) % n).unwrap_or(0)
+    }
+
+    /// A whole number from −2 to 2.
+    pub(super) fn entry(&mut self) -> i64 {
+        i64::try_from(self.below(5)).unwrap_or(0) - 2
+    }
+
+    /// One time in `n`.
+    fn rarely(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn shuffled(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            order.swap(last, self.below(last + 1));
+        }
+        order
+    }
+
+    pub(super) fn matrices(&mut self, lead: Lead, rows: usize, cols: usize) -> ExactMatrices {
+        let count = lead.0.unwrap_or(1) * lead.1.unwrap_or(1) * rows * cols;
+        let data = (0..count).map(|_| self.entry().into()).collect();
+        ExactMatrices { batch: lead.0, heads: lead.1, rows, cols, data }
+    }
+}
+
+/// Whether an option is on.
+fn is_on(options: &ExactOptions, option: CallOption) -> bool {
+    match option {
+        CallOption::Scale => options.scale.is_some(),
+        CallOption::Causal => options.causal,
+        CallOption::Mask => options.mask.is_some(),
+        CallOption::Bias => options.bias.is_some(),
+        CallOption::Window => options.window.is_some(),
+        CallOption::Sinks => options.sinks.is_some(),
+        CallOption::AlibiSlopes => options.alibi_slopes.is_some(),
+        CallOption::Softcap | CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => false,
+    }
+}
+
+/// Whether the law's condition holds with these options on.
+fn meets_condition(law: &CheckedLaw, dims: Dims, options: OptionSet) -> bool {
+    let env = IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options, dtype: Dtype::Float64 };
+    law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+}
+
+/// Whether the law may say something about these extents, with no options or with all of its own.
+pub(super) fn is_possible(law: &CheckedLaw, dims: Dims) -> bool {
+    let all = law.law.options.iter().copied().collect();
+    meets_condition(law, dims, OptionSet::default()) || meets_condition(law, dims, all)
+}
+
+/// Extents up to `size`, small ones first, and among those of one size the ones with as many queries as keys last.
+pub(super) fn all_extents(size: usize) -> Vec<Dims> {
+    let mut all = Vec::new();
+    let n = 1..=size;
+    for (b, (h_q, h_k)) in [(1, (1, 1)), (1, (2, 1)), (1, (2, 2)), (1, (4, 2)), (2, (1, 1)), (2, (2, 1)), (2, (4, 2))] {
+        for (n_q, n_k) in n.clone().flat_map(|n_q| n.clone().map(move |n_k| (n_q, n_k))) {
+            for (d_k, d_v) in n.clone().flat_map(|d_k| n.clone().map(move |d_v| (d_k, d_v))) {
+                all.push(Dims { b, h_q, h_k, n_q, n_k, d_k, d_v });
+            }
+        }
+    }
+    all.sort_by_key(|d| (volume(*d), d.n_q == d.n_k));
+    all
+}
+
+/// Numbers in `Q`, `K` and `V`.
+pub(super) fn volume(d: Dims) -> usize {
+    d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v))
+}
+
+/// The instance of `seed` with these extents; `None` if the law has none.
+pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, seed: u64) -> Option<Instance> {
+    let mut source = Source::new(seed);
+    let mut instance = Instance::default();
+    let named = [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
+    for (name, n) in named.into_iter().chain([("d_k", dims.d_k), ("d_v", dims.d_v)]) {
+        instance.extents.insert(name.to_owned(), n);
+    }
+    for option in &law.law.options {
+        // Every fourth instance is without options.
+        if !seed.is_multiple_of(4) && source.rarely(2) {
+            set_option(&mut instance.options, *option, dims, &mut source);
+        }
+    }
+    let on = CallOption::ALL.into_iter().filter(|option| is_on(&instance.options, *option)).collect();
+    if !meets_condition(law, dims, on) {
+        return None;
+    }
+    for (name, heads, rows, cols) in
+        [("Q", dims.h_q, dims.n_q, dims.d_k), ("K", dims.h_k, dims.n_k, dims.d_k), ("V", dims.h_k, dims.n_k, dims.d_v)]
+    {
+        let m = source.matrices((Some(dims.b), Some(heads)), rows, cols);
+        instance.values.insert(name.to_owned(), Value::Matrices(m));
+    }
+    for given in &law.given {
+        bind(given, dims, size, &mut instance, &mut source)?;
+    }
+    Some(instance)
+}
+
+fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &mut Source) {
+    let lead = (Some(d.b), Some(d.h_q));
+    let small = |source: &mut Source| Exact::from(source.entry());
+    match option {
+        CallOption::Scale => options.scale = Exact::try_from([0.5, 1.0, 2.0][source.below(3)]).ok(),
+        CallOption::Causal => options.causal = true,
+        CallOption::Mask => {
+            let mut mask = source.matrices(lead, d.n_q, d.n_k);
+            mask.data.iter_mut().for_each(|x| *x = i64::from(!source.rarely(3)).into());
+            options.mask = Some(mask);
+        }
+        CallOption::Bias => options.bias = Some(source.matrices(lead, d.n_q, d.n_k)),
+        CallOption::Window => {
+            let mut end = || (!source.rarely(3)).then(|| source.below(2));
+            options.window = Some(Window { left: end(), right: end() });
+        }
+        CallOption::Sinks => options.sinks = Some((0..d.h_q).map(|_| small(source)).collect()),
+        CallOption::AlibiSlopes => {
+            options.alibi_slopes = Some((0..d.h_q).map(|_| Exact::from(source.entry().abs())).collect());
+        }
+        CallOption::Softcap | CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {}
+    }
+}
+
+/// Gives the variables of one domain their values; `None` if the domain is empty.
+fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source: &mut Source) -> Option<()> {
+    let name = given.names[0].clone();
+    // Extents of domains are expressions in extents that are known by now.
+    let known = Evaluator { instance: instance.clone() };
+    let value = match &given.domain {
+        Domain::Mask | Domain::Bias => return Some(()),
+        Domain::Dim { low, high } => {
+            let highest = (*high).min(size.max(*low));
+            if *low > 4 {
+                return None;
+            }
+            instance.extents.insert(name, low + source.below(highest - low + 1));
+            return Some(());
+        }
+        Domain::Index { of, not } => {
+            let n = known.extent(of).ok()?;
+            let other = match not.as_ref().map(|not| instance.values.get(not)) {
+                Some(Some(Value::Index(other))) => Some(*other),
+                _ => None,
+            };
+            let choices: Vec<usize> = (0..n).filter(|i| Some(*i) != other).collect();
+            Value::Index(*choices.get(source.below(choices.len()))?)
+        }
+        Domain::Real { low, high } => {
+            let middle = low + (high - low) / 2.0;
+            let x = [*low, middle, (low + 1.0).min(*high), *high][source.below(4)];
+            Value::Number(Exact::try_from(x).ok()?.into())
+        }
+        Domain::Permutation(n) => {
+            let n = known.extent(n).ok()?;
+            let mut order = source.shuffled(n);
+            if order.is_sorted() && n > 1 {
+                order.rotate_left(1);
+            }
+            Value::Matrices(ExactMatrices::plain(n, n, |i, j| i64::from(order[i] == j)))
+        }
+        Domain::Subset(n) => {
+            let n = known.extent(n).ok()?;
+            let count = 1 + source.below(n.saturating_sub(1));
+            let mut rows = source.shuffled(n);
+            rows.truncate(count);
+            rows.sort_unstable();
+            Value::Indices((!rows.is_empty()).then_some(rows)?)
+        }
+        Domain::Matrix(rows, cols) => {
+            Value::Matrices(source.matrices((None, None), known.extent(rows).ok()?, known.extent(cols).ok()?))
+        }
+        Domain::Tensor(rows, cols) => {
+            let lead = (Some(dims.b), Some(dims.h_k));
+            Value::Matrices(source.matrices(lead, known.extent(rows).ok()?, known.extent(cols).ok()?))
+        }
+        Domain::Separated { j, margin } => return draw_margin(instance, dims, j, margin, 1, source),
+        Domain::Opposed { j, margin } => return draw_margin(instance, dims, j, margin, -1, source),
+    };
+    instance.values.insert(name, value);
+    Some(())
+}
+
+/// The number of a variable.
+pub(super) fn real<'a>(instance: &'a Instance, name: &str) -> Option<&'a Exact> {
+    match instance.values.get(name) {
+        Some(Value::Number(Real::Plain(x))) => Some(x),
+        _ => None,
+    }
+}

@@ -1,0 +1,232 @@
+//! The functions of the law language in exact numbers.
+
+use std::cmp::Ordering;
+
+use qkvet_spec::syntax::{Expr, ExprKind};
+
+use super::attention::{AttentionCall, Want, sees};
+use super::evaluate::{Evaluator, aligned};
+use super::instance::{NoValue, Value};
+use super::matrices::{ExactMatrices, join};
+use super::number::{Exact, NotExact};
+use super::real::Real;
+
+/// Largest number of elements of a matrix that a formula may write down.
+pub(super) const MOST_ELEMENTS: usize = 256;
+
+impl Evaluator {
+    /// Applies a function; argument counts and types were checked with the law.
+    pub(super) fn apply(&self, function: &str, args: &[Expr], named: &[(String, Expr)]) -> Result<Value, NoValue> {
+        let m = match function {
+            "attention" | "exact" => self.attention(args, named, Want::Output)?,
+            "weights" => self.attention(args, named, Want::Weights)?,
+            "lse" | "exact_lse" => self.attention(args, named, Want::Lse)?,
+            "shape" => {
+                let m = self.matrices(&args[0])?;
+                return Ok(Value::Shape(vec![m.batch.unwrap_or(1), m.heads.unwrap_or(1), m.rows, m.cols]));
+            }
+            "exp" | "sqrt" | "sigmoid" => {
+                let x = self.number(&args[0])?;
+                let result = match function {
+                    "exp" => x.exp()?,
+                    "sqrt" => x.plain()?.sqrt()?,
+                    // 1 / (1 + e^−x)
+                    _ => (&Exact::from(1) + &x.negated()?.exp()?).inverse()?,
+                };
+                return Ok(Value::Number(result.into()));
+            }
+            "spread" => {
+                let m = self.matrices(&args[0])?;
+                let (high, low) = (nonempty(&m)?.over_rows(greatest)?, m.over_rows(least)?);
+                let ranges: Vec<Real> =
+                    high.data.iter().zip(&low.data).map(|(x, y)| x.plus(&y.negated()?)).collect::<Result<_, _>>()?;
+                return Ok(Value::Number(largest(&ranges)?));
+            }
+            "norm_max" => {
+                let m = self.matrices(&args[0])?;
+                let sizes: Vec<Real> =
+                    m.data.iter().map(|x| Ok(x.plain()?.abs().into())).collect::<Result<_, NotExact>>()?;
+                return Ok(Value::Number(largest(&sizes)?));
+            }
+            "ones" | "zeros" => {
+                let cols = args.get(1).map_or(Ok(1), |cols| self.extent(cols))?;
+                let (rows, cols) = area(self.extent(&args[0])?, cols)?;
+                ExactMatrices::plain(rows, cols, |_, _| i64::from(function == "ones"))
+            }
+            "eye" => {
+                let n = self.extent(&args[0])?;
+                let (n, _) = area(n, n)?;
+                ExactMatrices::plain(n, n, |i, j| i64::from(i == j))
+            }
+            "row" | "drop_row" | "scale_row" => {
+                let m = self.matrices(&args[0])?;
+                let i = self.index(&args[1], m.rows)?;
+                match function {
+                    "row" => m.select(&[i]),
+                    "drop_row" => m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>()),
+                    _ => {
+                        let factor = self.number(&args[2])?;
+                        let scaled = |place: [usize; 4]| {
+                            let x = m.at(place, m.heads);
+                            if place[2] == i { x.times(&factor) } else { Ok(x.clone()) }
+                        };
+                        ExactMatrices::build(m.lead(), m.rows, m.cols, scaled)?
+                    }
+                }
+            }
+            "col" => {
+                let m = self.matrices(&args[0])?;
+                let c = self.index(&args[1], m.cols)?;
+                m.pick(m.rows, 1, |[b, h, i, _]| [b, h, i, c])
+            }
+            "select" => {
+                let m = self.matrices(&args[0])?;
+                m.select(&self.indices(&args[1], m.rows)?)
+            }
+            "indicator" => {
+                let (_, n) = area(1, self.extent(&args[1])?)?;
+                let set = self.indices(&args[0], n)?;
+                ExactMatrices::plain(1, n, |_, c| i64::from(set.contains(&c)))
+            }
+            "where" => self.choose(args)?,
+            "hidden" => self.hidden(args)?,
+            "heads" => {
+                let parts: Vec<_> = args.iter().map(|arg| self.matrices(arg)).collect::<Result<_, _>>()?;
+                let first = &parts[0];
+                let extents = |m: &ExactMatrices| (m.batch, m.heads, m.rows, m.cols);
+                if first.heads.is_some() || parts.iter().any(|part| extents(part) != extents(first)) {
+                    return Err(NoValue::unfit("`heads`", "matrices of one shape without heads", "others"));
+                }
+                ExactMatrices::build((first.batch, Some(parts.len())), first.rows, first.cols, |[b, h, i, j]| {
+                    Ok(parts[h].at([b, 0, i, j], None).clone())
+                })?
+            }
+            "mean_heads" => {
+                let m = self.matrices(&args[0])?;
+                let count = m.heads.unwrap_or(1);
+                let over = Exact::from(i64::try_from(count).unwrap_or(i64::MAX)).inverse()?.into();
+                ExactMatrices::build((m.batch, None), m.rows, m.cols, |[b, _, i, j]| {
+                    let mut sum = Real::from(0);
+                    for h in 0..count {
+                        sum = sum.plus(m.at([b, h, i, j], m.heads))?;
+                    }
+                    sum.times(&over)
+                })?
+            }
+            "repeat_heads" => {
+                let m = self.matrices(&args[0])?;
+                let heads = Some(self.instance.extent("h_q")?);
+                if m.heads.is_none() || join(m.lead(), (None, heads)).is_none_or(|lead| lead.1 != heads) {
+                    return Err(NoValue::unfit("`repeat_heads`", "heads that divide h_q", "others"));
+                }
+                ExactMatrices::build((m.batch, heads), m.rows, m.cols, |place| Ok(m.at(place, heads).clone()))?
+            }
+            "item" => {
+                let m = self.matrices(&args[0])?;
+                let b = self.index(&args[1], m.batch.unwrap_or(1))?;
+                ExactMatrices::build((None, m.heads), m.rows, m.cols, |[_, h, i, j]| {
+                    Ok(m.at([b, h, i, j], m.heads).clone())
+                })?
+            }
+            "min" | "max" | "sum" => {
+                let m = self.matrices(&args[0])?;
+                let fold = match function {
+                    "min" => least,
+                    "max" => greatest,
+                    _ => Real::plus,
+                };
+                match named {
+                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => {
+                        nonempty(&m)?.over_rows(fold)?
+                    }
+                    _ => nonempty(&m.transpose())?.over_rows(fold)?.transpose(),
+                }
+            }
+            "hcat" => {
+                beneath(&self.matrices(&args[0])?.transpose(), &self.matrices(&args[1])?.transpose())?.transpose()
+            }
+            "vcat" => beneath(&self.matrices(&args[0])?, &self.matrices(&args[1])?)?,
+            other => return Err(NoValue::Unknown(format!("function `{other}`: not known in exact numbers"))),
+        };
+        Ok(Value::Matrices(m))
+    }
+
+    fn attention(&self, args: &[Expr], named: &[(String, Expr)], want: Want) -> Result<ExactMatrices, NoValue> {
+        let (query, key) = (self.matrices(&args[0])?, self.matrices(&args[1])?);
+        let value = args.get(2).map(|value| self.matrices(value)).transpose()?;
+        let mut options = self.instance.options.clone();
+        for (name, expr) in named {
+            match name.as_str() {
+                "scale" => options.scale = Some(self.number(expr)?.plain()?.clone()),
+                "mask" => options.mask = Some(self.matrices(expr)?),
+                "bias" => options.bias = Some(self.matrices(expr)?),
+                other => return Err(NoValue::Unknown(format!("option `{other}`: not known in exact numbers"))),
+            }
+        }
+        AttentionCall { query: &query, key: &key, value: value.as_ref(), options: &options }.evaluate(want)
+    }
+
+    /// `where(C, X, Y)`: rows or entries of `X` where `C` is not 0, of `Y` where it is.
+    fn choose(&self, args: &[Expr]) -> Result<ExactMatrices, NoValue> {
+        let condition = self.matrices(&args[0])?;
+        let (yes, no) = aligned(self.value(&args[1])?, self.value(&args[2])?)?;
+        let fits = || NoValue::unfit("`where`", "matrices that fit each other", "others");
+        let lead = join(condition.lead(), yes.lead()).filter(|_| condition.rows == yes.rows).ok_or_else(fits)?;
+        Ok(ExactMatrices::build(lead, yes.rows, yes.cols, |[b, h, i, j]| {
+            let column = if condition.cols == 1 { 0 } else { j };
+            let chosen = !condition.plain_at([b, h, i, column], lead.1)?.is_zero();
+            Ok(if chosen { &yes } else { &no }.at([b, h, i, j], lead.1).clone())
+        })?)
+    }
+
+    /// 1 for the keys that no query head of their group sees at row `i`.
+    fn hidden(&self, args: &[Expr]) -> Result<ExactMatrices, NoValue> {
+        let [b, h_q, h_k, n_q, n_k, ..] = self.extents()?;
+        let i = self.index(&args[0], n_q)?;
+        let group = h_q / h_k.max(1);
+        let mut data = Vec::new();
+        for (item, head) in (0..b).flat_map(|item| (0..h_k).map(move |head| (item, head))) {
+            for j in 0..n_k {
+                let mut seen = false;
+                for h in head * group..(head + 1) * group {
+                    seen |= sees(&self.instance.options, [item, h, i, j], [n_q, n_k], Some(h_q))?;
+                }
+                data.push(Real::from(i64::from(!seen)));
+            }
+        }
+        Ok(ExactMatrices { batch: Some(b), heads: Some(h_k), rows: n_k, cols: 1, data })
+    }
+}
+
+pub(super) fn area(rows: usize, cols: usize) -> Result<(usize, usize), NoValue> {
+    match rows.checked_mul(cols) {
+        Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
+        _ => Err(NoValue::unfit("matrix", format!("at most {MOST_ELEMENTS} elements"), format!("{rows} by {cols}"))),
+    }
+}
+
+fn nonempty(m: &ExactMatrices) -> Result<&ExactMatrices, NoValue> {
+    if m.rows > 0 { Ok(m) } else { Err(NoValue::unfit("least, greatest or sum", "elements", "none")) }
+}
+
+fn least(x: &Real, y: &Real) -> Result<Real, NotExact> {
+    Ok(if x.compare(y)? == Ordering::Greater { y } else { x }.clone())
+}
+
+fn greatest(x: &Real, y: &Real) -> Result<Real, NotExact> {
+    Ok(if x.compare(y)? == Ordering::Less { y } else { x }.clone())
+}
+
+/// The largest; 0 if there are none.
+fn largest(numbers: &[Real]) -> Result<Real, NotExact> {
+    let Some((first, rest)) = numbers.split_first() else { return Ok(0.into()) };
+    rest.iter().try_fold(first.clone(), |x, y| greatest(&x, y))
+}
+
+fn beneath(x: &ExactMatrices, y: &ExactMatrices) -> Result<ExactMatrices, NoValue> {
+    let lead = join(x.lead(), y.lead()).filter(|_| x.cols == y.cols);
+    let lead = lead.ok_or_else(|| NoValue::unfit("`hcat` or `vcat`", "matrices that fit each other", "others"))?;
+    Ok(ExactMatrices::build(lead, x.rows + y.rows, x.cols, |[b, h, i, j]| {
+        Ok(if i < x.rows { x.at([b, h, i, j], lead.1) } else { y.at([b, h, i - x.rows, j], lead.1) }.clone())
+    })?)
+}

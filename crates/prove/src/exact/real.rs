@@ -1,0 +1,177 @@
+//! Exact numbers and logarithms of exact numbers.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use dashu_int::IBig;
+use dashu_ratio::RBig;
+
+use super::number::{Exact, NotExact, decimal};
+
+/// A number as laws meet it: exact, or the natural logarithm of an exact number from 0 up (the log-sum-exp of a row).
+///
+/// Logarithms are kept as their arguments: two are equal iff the arguments are.
+#[derive(Clone, Debug)]
+pub enum Real {
+    /// The number itself.
+    Plain(Exact),
+    /// `ln x`; `ln 0 = −∞`.
+    Log(Exact),
+}
+
+impl From<Exact> for Real {
+    fn from(x: Exact) -> Self {
+        Self::Plain(x)
+    }
+}
+
+impl From<i64> for Real {
+    fn from(x: i64) -> Self {
+        Self::Plain(x.into())
+    }
+}
+
+impl Real {
+    /// The number, where a logarithm has no place.
+    ///
+    /// # Errors
+    /// A logarithm.
+    pub fn plain(&self) -> Result<&Exact, NotExact> {
+        match self {
+            Self::Plain(x) => Ok(x),
+            Self::Log(_) => Err(NotExact::Logarithm(self.to_string())),
+        }
+    }
+
+    /// `e^x`.
+    ///
+    /// # Errors
+    /// An exponent that contains exponentials.
+    pub fn exp(&self) -> Result<Exact, NotExact> {
+        match self {
+            Self::Plain(x) => x.exp(),
+            Self::Log(x) => Ok(x.clone()),
+        }
+    }
+
+    /// `x + y`; with a logarithm, `ln(e^x · e^y)`.
+    ///
+    /// # Errors
+    /// A logarithm and a number that contains exponentials; a result too long to work with.
+    pub fn plus(&self, other: &Self) -> Result<Self, NotExact> {
+        match (self, other) {
+            (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x + y).short()?)),
+            (Self::Plain(zero), x) | (x, Self::Plain(zero)) if zero.is_zero() => Ok(x.clone()),
+            (x, y) => Ok(Self::Log((&x.exp()? * &y.exp()?).short()?)),
+        }
+    }
+
+    /// `−x`.
+    ///
+    /// # Errors
+    /// `−∞`.
+    pub fn negated(&self) -> Result<Self, NotExact> {
+        Ok(match self {
+            Self::Plain(x) => Self::Plain(-x),
+            Self::Log(x) => Self::Log(x.inverse()?),
+        })
+    }
+
+    /// `x · y`; of logarithms only multiples by −1, 0 and 1.
+    ///
+    /// # Errors
+    /// Any other product with a logarithm; a result too long to work with.
+    pub fn times(&self, other: &Self) -> Result<Self, NotExact> {
+        match (self, other) {
+            (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x * y).short()?)),
+            (Self::Plain(factor), log @ Self::Log(x)) | (log @ Self::Log(x), Self::Plain(factor)) => {
+                match factor.rational() {
+                    Some(one) if one.is_one() => Ok(log.clone()),
+                    Some(zero) if zero.is_zero() && !x.is_zero() => Ok(0.into()),
+                    Some(minus) if (-minus.clone()).is_one() => log.negated(),
+                    _ => Err(NotExact::Logarithm(log.to_string())),
+                }
+            }
+            (x, _) => Err(NotExact::Logarithm(x.to_string())),
+        }
+    }
+
+    /// The order of the numbers.
+    ///
+    /// # Errors
+    /// A logarithm beside a number that contains exponentials.
+    pub fn compare(&self, other: &Self) -> Result<Ordering, NotExact> {
+        Ok(match (self, other) {
+            (Self::Plain(x), Self::Plain(y)) => x.cmp(y),
+            // The exponential grows with its argument.
+            (x, y) => x.exp()?.cmp(&y.exp()?),
+        })
+    }
+
+    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain. `ln 0` is `-∞`.
+    pub fn digits(&self, places: usize) -> String {
+        match self {
+            Self::Plain(x) => x.digits(places),
+            Self::Log(x) if x.is_zero() => "-∞".to_owned(),
+            Self::Log(x) if *x < 1.into() => match x.inverse() {
+                Ok(inverse) => decimal(&-log_digits(&inverse, places), places),
+                Err(_) => "-∞".to_owned(),
+            },
+            Self::Log(x) => decimal(&log_digits(x, places), places),
+        }
+    }
+}
+
+/// `ln x · 10^places` for `x ≥ 1`, to the nearest whole number, ties up: the number of halves passed on the way.
+fn log_digits(x: &Exact, places: usize) -> IBig {
+    let scale = IBig::from(2) * IBig::from(10).pow(places);
+    // e^((2m − 1) / (2 · 10^places)) ≤ x
+    let reached = |m: &IBig| Exact::power_of_e(RBig::from_parts_signed(m * 2 - 1, scale.clone()).into()) <= *x;
+    let mut high = IBig::ONE;
+    while reached(&high) {
+        high *= 2;
+    }
+    let mut low = IBig::ZERO;
+    while &high - &low > IBig::ONE {
+        let middle: IBig = (&low + &high) >> 1;
+        if reached(&middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+impl fmt::Display for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(x) => x.fmt(f),
+            Self::Log(x) if x.is_zero() => f.write_str("-∞"),
+            Self::Log(x) => write!(f, "ln({x})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_keep_their_arguments() {
+        let log = |n: i64| Real::Log(n.into());
+        assert_eq!(log(2).plus(&log(3)).unwrap().compare(&log(6)).unwrap(), Ordering::Equal);
+        assert_eq!(log(2).plus(&1.into()).unwrap().to_string(), "ln(2·e)");
+        assert_eq!(log(1).compare(&0.into()).unwrap(), Ordering::Equal);
+        assert_eq!(log(0).compare(&Real::from(-50)).unwrap(), Ordering::Less);
+        assert!(log(0).negated().is_err());
+        assert!(log(2).times(&log(3)).is_err());
+        assert_eq!(log(2).times(&0.into()).unwrap().to_string(), "0");
+        assert!(log(0).times(&0.into()).is_err());
+    }
+
+    #[test]
+    fn logarithms_have_certain_digits() {
+        assert_eq!(Real::Log(2.into()).digits(12), "0.693147180560");
+        assert_eq!(Real::Log(10.into()).digits(3), "2.303");
+        assert_eq!(Real::Log(1.into()).digits(3), "0.000");
+        let e = Exact::from(RBig::from_parts_signed((-1).into(), 8.into())).exp().unwrap();
+        assert_eq!(Real::Log(e).digits(2), "-0.13");
+    }
+}
