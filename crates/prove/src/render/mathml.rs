@@ -51,7 +51,8 @@ impl Printer for MathMl {
     }
 
     fn text(&self, text: &str) -> Piece {
-        element("mtext", &[&escape(text)], Level::Atom)
+        // Space at an end is not shown unless it is of this kind.
+        element("mtext", &[&escape(text).replace(' ', "&#xA0;")], Level::Atom)
     }
 
     fn row(&self, texts: &[&str]) -> String {
@@ -59,9 +60,13 @@ impl Printer for MathMl {
     }
 
     fn fence(&self, fence: Fence, inner: &Piece) -> Piece {
+        // Parentheses that may grow are wide even where they do not.
+        let tall = ["<mfrac>", "<msqrt>", "<mtable>"].iter().any(|tall| inner.text.contains(tall));
         let (open, close) = match fence {
-            Fence::Round => ("<mo>(</mo>", "<mo>)</mo>"),
-            Fence::Square => ("<mo>[</mo>", "<mo>]</mo>"),
+            Fence::Round if tall => ("<mo>(</mo>", "<mo>)</mo>"),
+            Fence::Round => ("<mo stretchy=\"false\">(</mo>", "<mo stretchy=\"false\">)</mo>"),
+            Fence::Square if tall => ("<mo>[</mo>", "<mo>]</mo>"),
+            Fence::Square => ("<mo stretchy=\"false\">[</mo>", "<mo stretchy=\"false\">]</mo>"),
             Fence::Norm => (
                 "<mo form=\"prefix\" fence=\"true\" stretchy=\"true\">‖</mo>",
                 "<mo form=\"postfix\" fence=\"true\" stretchy=\"true\">‖</mo>",

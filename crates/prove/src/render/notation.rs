@@ -125,7 +125,7 @@ impl Notation<'_> {
         self.printer.infix(&self.operand(x, Level::Open), &[(sign, self.operand(y, Level::Open))], Level::Relation)
     }
 
-    /// `a < b and b < c` as `a < b < c`.
+    /// `a < b and b < c` as `a < b < c`, if it was written like that.
     fn chain(self, x: &Expr, y: &Expr) -> Option<Piece> {
         let (ExprKind::Binary(first, low, middle), ExprKind::Binary(second, same, high)) = (&x.kind, &y.kind) else {
             return None;
@@ -139,11 +139,10 @@ impl Notation<'_> {
             _ => None,
         };
         let signs = (ordered(*first)?, ordered(*second)?);
-        let middle = self.operand(middle, Level::Open);
-        if middle.text != self.operand(same, Level::Open).text {
+        if middle != same {
             return None;
         }
-        let rest = [(signs.0, middle), (signs.1, self.operand(high, Level::Open))];
+        let rest = [(signs.0, self.operand(middle, Level::Open)), (signs.1, self.operand(high, Level::Open))];
         Some(self.printer.infix(&self.operand(low, Level::Open), &rest, Level::Relation))
     }
 

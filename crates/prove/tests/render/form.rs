@@ -18,8 +18,8 @@ fn hostile_names_are_data() {
     assert_eq!(
         render(&call, Style::MathMl),
         "<math xmlns=\"http://www.w3.org/1998/Math/MathML\"><mrow><mi>&lt;i&gt;&quot;</mi><mo>&#x2061;</mo><mrow>\
-         <mo>(</mo><mrow><mi>&lt;b&gt;&amp;&quot;$}\\_#%^~ </mi><mo>;</mo><mrow><mtext>]{</mtext><mo>=</mo>\
-         <mi>&lt;b&gt;&amp;&quot;$}\\_#%^~ </mi></mrow></mrow><mo>)</mo></mrow></mrow></math>"
+         <mo stretchy=\"false\">(</mo><mrow><mi>&lt;b&gt;&amp;&quot;$}\\_#%^~ </mi><mo>;</mo><mrow><mtext>]{</mtext><mo>=</mo>\
+         <mi>&lt;b&gt;&amp;&quot;$}\\_#%^~ </mi></mrow></mrow><mo stretchy=\"false\">)</mo></mrow></mrow></math>"
     );
     let latex = r#"\text{<b>\&"\$\}\textbackslash{}\_\#\%\textasciicircum{}\textasciitilde{} }"#;
     assert!(render(&call, Style::Latex).contains(latex), "{}", render(&call, Style::Latex));

@@ -83,7 +83,7 @@ fn value(expr: &Expr) -> Value {
         ExprKind::Number(x) if *x < 0.0 => value(&node(ExprKind::Number(-x))).negative(),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one digit")]
         ExprKind::Number(x) => Value::number(*x as u64),
-        ExprKind::Name(name) => name_value(name.chars().next().unwrap()),
+        ExprKind::Name(name) => name_value(name.chars().next().expect("a letter")),
         ExprKind::Unary(_, x) => value(x).negative(),
         ExprKind::Transpose(x) => value(x).transposed(),
         ExprKind::Apply { function, args, .. } => value(&args[0]).apply(function),
