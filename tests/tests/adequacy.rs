@@ -72,7 +72,7 @@ fn table(catalog: &Catalog) -> Vec<BTreeMap<String, Mark>> {
     let plans = core_plans(catalog, &NARROW);
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let held = catalog.laws.keys().map(|law| (law.clone(), Mark::Held)).collect();
+    let held = catalog.asking_laws().map(|law| (law.law.law.clone(), Mark::Held)).collect();
     let mut rows: Vec<BTreeMap<String, Mark>> = vec![held; catalog.faults.len()];
     let work = || {
         let mut marks = Vec::new();
@@ -124,7 +124,7 @@ fn core_breaks_every_fault_and_every_law_breaks_on_what_it_catches() {
             missed.push(format!("no law notices {fault}"));
         }
     }
-    for law in catalog.laws.values().map(|law| &law.law) {
+    for law in catalog.asking_laws().map(|law| &law.law) {
         let mut caught = 0;
         for (fault, row) in catalog.faults.keys().zip(&rows) {
             let broken = row[&law.law] == Mark::Broken;
@@ -145,16 +145,16 @@ fn core_breaks_every_fault_and_every_law_breaks_on_what_it_catches() {
 fn text(catalog: &Catalog, rows: &[BTreeMap<String, Mark>]) -> String {
     let mut out = String::from("# law refuted   + a value wrong   . not noticed\n\n");
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
-    for (letter, law) in letters.iter().zip(catalog.laws.keys()) {
+    let laws: Vec<&str> = catalog.asking_laws().map(|law| law.law.law.as_str()).collect();
+    for (letter, law) in letters.iter().zip(&laws) {
         let _ = writeln!(out, "{letter} {law}");
     }
-    let header: Vec<String> = letters.iter().take(catalog.laws.len()).map(char::to_string).collect();
+    let header: Vec<String> = letters.iter().take(laws.len()).map(char::to_string).collect();
     let _ = writeln!(out, "\n{:30} {}", "", header.join(" "));
     for (fault, row) in catalog.faults.keys().zip(rows) {
-        let marks: Vec<&str> = catalog
-            .laws
-            .keys()
-            .map(|law| match row[law] {
+        let marks: Vec<&str> = laws
+            .iter()
+            .map(|law| match row[*law] {
                 Mark::Held => ".",
                 Mark::Value => "+",
                 Mark::Broken => "#",

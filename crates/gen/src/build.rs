@@ -198,6 +198,7 @@ impl<'a> Draft<'a> {
                 Binding::Index(drawn + usize::from(other.is_some_and(|other| drawn >= other)))
             }
             Domain::Real { low, high } => Binding::Real(self.real(name, *low, *high)?),
+            Domain::Number | Domain::Positive | Domain::Normal { .. } => return Err(GenError::not_drawn(name)),
             Domain::Permutation(n) => {
                 let n = self.extents.eval(n, name)?;
                 let mut order: Vec<usize> = (0..n).collect();

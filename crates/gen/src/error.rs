@@ -25,6 +25,11 @@ impl GenError {
         Self { what: what.into(), place: place.into(), expected: expected.into(), got: got.into() }
     }
 
+    /// A variable that no case has a value for.
+    pub(crate) fn not_drawn(name: &str) -> Self {
+        Self::new("domain", format!("variable `{name}`"), "one that is drawn", "one that stands for any number")
+    }
+
     /// The same, with the case that it is about.
     pub(crate) fn of_case(self, id: &str) -> Self {
         Self { place: format!("{} of case {id:.64}", self.place), ..self }

@@ -46,6 +46,8 @@ impl Usage {
                     names.extend(["b", "h_q", "h_k", "n_q", "n_k", "d_k"].map(str::to_owned));
                 }
                 Domain::Dim { .. } | Domain::Real { .. } | Domain::Mask | Domain::Bias => {}
+                // No case has them.
+                Domain::Number | Domain::Positive | Domain::Normal { .. } => {}
             }
         }
         let replaced: Vec<&'static str> = ["Q", "K", "V"]

@@ -179,6 +179,7 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             Domain::Dim { low, high } => Kind::Dim(*low, *high),
             Domain::Index { of, .. } => Kind::Index(size(of)?),
             Domain::Real { low, high } => Kind::Real(*low, *high),
+            Domain::Number | Domain::Positive | Domain::Normal { .. } => return Err(GenError::not_drawn(name)),
             Domain::Permutation(n) => Kind::Permutation(size(n)?),
             Domain::Subset(n) => Kind::Indices(size(n)?),
             Domain::Matrix(rows, cols) => Kind::Matrices(None, None, size(rows)?, size(cols)?),

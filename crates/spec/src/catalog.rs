@@ -165,7 +165,13 @@ impl Catalog {
             Self::find("fault", &self.faults, fault)
                 .map_err(|error| SpecError::plain(format!("catches of law {}: {error}", law.law.law)))?;
         }
-        Ok(())
+        match law.law.catches.first() {
+            Some(fault) if !law.asks() => Err(SpecError::plain(format!(
+                "catches of law {}: expected none for a law that asks no target, got `{fault}`",
+                law.law.law
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn check_references(&self) -> Result<(), SpecError> {
@@ -201,15 +207,34 @@ impl Catalog {
         fitting.map(|base| self.contract(&format!("{}+{name}", base.contract))).try_for_each(|one| one.map(|_| ()))
     }
 
-    /// The laws a suite names, in order of id; `*` names all.
+    /// The laws that ask a target something, in order of id.
+    pub fn asking_laws(&self) -> impl Iterator<Item = &CheckedLaw> {
+        self.laws.values().filter(|law| law.asks())
+    }
+
+    /// The law of this id, which asks a target something.
     ///
     /// # Errors
-    /// An unknown law.
+    /// An unknown law; one about numbers alone.
+    pub fn asking_law(&self, id: &str) -> Result<&CheckedLaw, SpecError> {
+        let law = Self::find("law", &self.laws, id)?;
+        if law.asks() {
+            return Ok(law);
+        }
+        let message = format!("law {id}: expected one that asks a target something, got one about numbers alone");
+        let name = self.law_files.get(id).map_or(id, String::as_str);
+        Err(SpecError::plain(format!("{message}\nhint: `qkvet prove {name}` proves it")))
+    }
+
+    /// The laws a suite names, in order of id; `*` names all that ask a target something.
+    ///
+    /// # Errors
+    /// An unknown law, or one that asks nothing.
     pub fn suite_laws(&self, suite: &Suite) -> Result<Vec<&CheckedLaw>, SpecError> {
         if suite.laws.iter().any(|law| law == "*") {
-            return Ok(self.laws.values().collect());
+            return Ok(self.asking_laws().collect());
         }
-        suite.laws.iter().map(|law| Self::find("law", &self.laws, law)).collect()
+        suite.laws.iter().map(|law| self.asking_law(law)).collect()
     }
 }
 
@@ -400,5 +425,65 @@ mod tests {
         check("attention(Q, K, V)", &["expected a relation"]);
         check("attention(Q, K) == Q", &["expected 3 arguments, got 2"]);
         check("'attention(Q, K, W) == Q'", &["x.yaml:7:26", "name `W`"]);
+    }
+
+    fn about_numbers(given: &str, expect: &str) -> Result<CheckedLaw, SpecError> {
+        let head = "law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n  mu: number()\n  sigma: positive()\n";
+        CheckedLaw::from_yaml("x.yaml", &format!("{head}{given}expect: {expect}\n"))
+    }
+
+    #[test]
+    fn moments_are_shape_checked() {
+        let normal = "  q: normal(1, d_k, mean=mu, sd=sigma)\n  x: normal(n_k, d_v)\n";
+        let law = about_numbers(normal, "Var[q @ q.T / sqrt(d_k)] == E(mu) + E[sum(q, axis=cols)]").expect("fits");
+        assert!(!law.asks());
+        let check = |given: &str, expect: &str, part: &str| {
+            let error = about_numbers(given, expect).map(|_| ()).expect_err(expect);
+            assert!(error.rendered.contains(part), "{given}{expect}\n{}\nlacks {part}", error.rendered);
+        };
+        check(normal, "E[q @ x] == 0", "inner extents of `@`: expected d_k on both sides, got d_k and n_k");
+        check(normal, "E[x] == 0", "argument 1 of `E`: expected a number or a matrix (1, 1), got a matrix (n_k, d_v)");
+        check(normal, "Var[q == q] == 0", "got a statement");
+        check(normal, "Var(q @ q.T, mu) == 0", "`Var`: expected 1 arguments, got 2");
+        check(normal, "Vra(mu) == 0", "did you mean `Var`?");
+        check("  q: normal(1)\n", "mu == 0", "`normal`: expected 2 arguments, got 1");
+        check("  q: normal(1, d_x)\n", "mu == 0", "name `d_x`");
+        check("  q: normal(1, d_k, sd=-1)\n", "mu == 0", "expected a number that is not negative");
+        check("  q: normal(1, d_k, sd=mu)\n", "mu == 0", "`positive()` is the domain");
+        check("  q: normal(1, d_k, mean=d_k)\n", "mu == 0", "expected a number or a real declared above");
+        check("  q: normal(1, d_k, men=mu)\n", "mu == 0", "did you mean `mean`?");
+        check("  q: number(1)\n", "mu == 0", "`number`: expected 0 arguments, got 1");
+    }
+
+    #[test]
+    fn a_law_that_asks_has_a_value_for_every_case() {
+        let check = |given: &str, expect: &str, parts: [&str; 2]| {
+            let source = format!("law: x\ntitle: t\nproof: moments\ncatches: []\n{given}expect: {expect}\n");
+            let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
+            for part in parts {
+                assert!(error.rendered.contains(part), "{expect}\n{}\nlacks {part}", error.rendered);
+            }
+        };
+        let drawn = "expected one that is drawn";
+        check("given:\n  a: number()\n", "attention(Q, K, a * V) == a * attention(Q, K, V)", ["x.yaml:6", drawn]);
+        check("given:\n  X: normal(n_q, n_k)\n", "weights(Q, K) <= X", ["x.yaml:6", drawn]);
+        check("", "lse(Q, K) <= E[1]", ["x.yaml:5:22", "no `E` or `Var`"]);
+        check("let:\n  m: Var[1]\n", "lse(Q, K) <= m", ["x.yaml:6:6", "no `E` or `Var`"]);
+    }
+
+    #[test]
+    fn suites_take_the_laws_that_ask() {
+        let mut catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+        let source =
+            "law: square\ntitle: t\ngiven:\n  mu: number()\nproof: moments\ncatches: []\nexpect: 0 <= mu * mu\n";
+        let id = catalog.add_law("mine.yaml", source).expect("a law");
+        let mut suite = catalog.suites["core"].clone();
+        let laws = catalog.suite_laws(&suite).expect("laws");
+        assert!(laws.iter().all(|law| law.asks()) && laws.len() < catalog.laws.len());
+        assert!(laws.iter().any(|law| law.law.law == "inputs-unchanged"));
+        suite.laws = vec![id];
+        let error = catalog.suite_laws(&suite).map(|_| ()).expect_err("it asks nothing");
+        let message = "law square: expected one that asks a target something, got one about numbers alone\nhint: `qkvet prove mine.yaml` proves it";
+        assert_eq!(error.to_string(), message);
     }
 }

@@ -29,7 +29,7 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
     let subject = Subject {
         cases: CaseSource::Suite { suite: &suite, seed: args.seed },
-        laws: laws.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
+        laws: laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?,
         dtypes,
         notices: Vec::new(),
     };

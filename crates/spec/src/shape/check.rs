@@ -4,7 +4,7 @@ use super::domain::declare;
 use super::function::{apply, join, mismatch};
 use super::{Dim, Given, Scope, Type};
 use crate::nearest::nearest;
-use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
+use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, UnaryOp, parse};
 use crate::{Formula, Law};
 
 /// A law whose expressions are parsed and whose shapes fit.
@@ -21,11 +21,44 @@ pub struct CheckedLaw {
 }
 
 impl CheckedLaw {
+    /// Whether the law asks a target anything: it calls `attention`, `weights` or `lse`, or observes a call. The others are
+    /// about numbers alone, and proved.
+    pub fn asks(&self) -> bool {
+        let calls = |expr: &Expr| expr.application_of(&["attention", "weights", "lse"]).is_some();
+        self.law.observe.is_some() || self.formulas().any(|(_, expr)| calls(expr))
+    }
+
+    /// Abbreviations and statement, each with its place in the law.
+    fn formulas(&self) -> impl Iterator<Item = (String, &Expr)> {
+        let lets = self.lets.iter().map(|(name, expr)| (format!("let.{name}"), expr));
+        lets.chain(self.expect.iter().map(|expr| ("expect".to_owned(), expr)))
+    }
+
+    /// What is not drawn, and what speaks of it, has no value on a target.
+    fn check_asked(&self) -> Result<(), LawError> {
+        if let Some(given) = self.given.iter().find(|given| !given.domain.is_drawn()) {
+            let formula = self.law.given.get(&given.names[0]).cloned();
+            let span = 0..formula.as_ref().map_or(0, |formula| formula.text.len());
+            let error = ExprError::new(span, "domain: expected one that is drawn in a law that asks a target")
+                .hint("`real(low..high)` and `matrix(rows, cols)` are drawn");
+            return Err(LawError { place: format!("given.{}", given.names[0]), formula, error });
+        }
+        for (place, expr) in self.formulas() {
+            if let Some(moment) = expr.application_of(&MOMENTS) {
+                let message = "moment: expected a law that asks a target to have no `E` or `Var`, got one";
+                let name = place.strip_prefix("let.");
+                let formula = name.map_or(self.law.expect.as_ref(), |name| self.law.lets.get(name)).cloned();
+                return Err(LawError { place, formula, error: ExprError::new(moment.span.clone(), message) });
+            }
+        }
+        Ok(())
+    }
+
     /// Whether any formula of the law speaks of `name`; an observed call speaks of `Q`, `K` and `V`.
     pub fn mentions(&self, name: &str) -> bool {
         let observed = self.expect.is_none() && matches!(name, "Q" | "K" | "V");
         // `weights(Q, K)` and `lse(Q, K)` are calls with the case's values.
-        observed || self.lets.iter().map(|(_, expr)| expr).chain(&self.expect).any(|expr| expr.mentions(name))
+        observed || self.formulas().any(|(_, expr)| expr.mentions(name))
     }
 }
 
@@ -60,7 +93,7 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
         };
         let names = parse(name).map_err(|error| place(error, None))?;
         let domain = formula.parse().map_err(|error| place(error, Some(formula)))?;
-        given.push(declare(&mut scope, &names, &domain).map_err(|error| place(error, Some(formula)))?);
+        given.push(declare(&mut scope, &given, &names, &domain).map_err(|error| place(error, Some(formula)))?);
     }
     let mut lets = Vec::new();
     for (name, formula) in &law.lets {
@@ -94,7 +127,11 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
             return Err(LawError { place: law.law.clone(), formula: None, error });
         }
     };
-    Ok(CheckedLaw { law, given, lets, expect })
+    let checked = CheckedLaw { law, given, lets, expect };
+    if checked.asks() {
+        checked.check_asked()?;
+    }
+    Ok(checked)
 }
 
 /// The type of an expression.

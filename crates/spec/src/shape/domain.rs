@@ -2,7 +2,7 @@
 
 use super::{Dim, Scope, Type};
 use crate::nearest::unknown_in;
-use crate::syntax::{Expr, ExprError, ExprKind};
+use crate::syntax::{Expr, ExprError, ExprKind, UnaryOp};
 
 /// Where the value of a `given` comes from. Ends of ranges are included.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,22 @@ pub enum Domain {
         low: f64,
         /// Largest.
         high: f64,
+    },
+    /// Any real number. It is not drawn: a law that asks a target cannot have it.
+    Number,
+    /// Any positive real number, not drawn either.
+    Positive,
+    /// A matrix of independent normal entries, all with this mean and standard deviation: numbers or variables declared above.
+    /// It is a random variable, of which `E` and `Var` speak, and not drawn either.
+    Normal {
+        /// Rows.
+        rows: Expr,
+        /// Columns.
+        cols: Expr,
+        /// Mean of each entry.
+        mean: Expr,
+        /// Standard deviation of each entry, not negative.
+        sd: Expr,
     },
     /// An `n × n` permutation matrix.
     Permutation(Expr),
@@ -56,6 +72,13 @@ pub enum Domain {
     },
 }
 
+impl Domain {
+    /// Whether a case has a value from it: the others stand for any number, or for a random one, in a proof.
+    pub fn is_drawn(&self) -> bool {
+        !matches!(self, Self::Number | Self::Positive | Self::Normal { .. })
+    }
+}
+
 /// Variables and the domain they are drawn from together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
@@ -65,11 +88,25 @@ pub struct Given {
     pub domain: Domain,
 }
 
-const KINDS: [&str; 11] =
-    ["dim", "index", "real", "permutation", "subset", "mask", "bias", "matrix", "tensor", "separated", "opposed"];
+const KINDS: [&str; 14] = [
+    "dim",
+    "index",
+    "real",
+    "number",
+    "positive",
+    "normal",
+    "permutation",
+    "subset",
+    "mask",
+    "bias",
+    "matrix",
+    "tensor",
+    "separated",
+    "opposed",
+];
 
-/// Reads one `given` entry and adds its variables to the scope.
-pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
+/// Reads one `given` entry, after those `above`, and adds its variables to the scope.
+pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
     let names = names(name)?;
     let ExprKind::Apply { function, args, named } = &domain.kind else {
         return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`")
@@ -124,6 +161,24 @@ pub(super) fn declare(scope: &mut Scope, name: &Expr, domain: &Expr) -> Result<G
             arity(1).and(allow(&[]))?;
             let (low, high) = range(&args[0])?;
             (Domain::Real { low, high }, vec![Type::Scalar])
+        }
+        "number" | "positive" => {
+            arity(0).and(allow(&[]))?;
+            (if function == "number" { Domain::Number } else { Domain::Positive }, vec![Type::Scalar])
+        }
+        "normal" => {
+            arity(2).and(allow(&["mean", "sd"]))?;
+            let ty = Type::plain(scope.dim(&args[0])?, scope.dim(&args[1])?);
+            let parameter = |key: &str, default: f64| {
+                let given = named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+                given.unwrap_or_else(|| Expr { kind: ExprKind::Number(default), span: domain.span.clone() })
+            };
+            let (mean, sd) = (parameter("mean", 0.0), parameter("sd", 1.0));
+            if number(&mean).is_none() {
+                variable(scope, &mean, &Type::Scalar, "a number or a real declared above")?;
+            }
+            deviation(scope, above, &sd)?;
+            (Domain::Normal { rows: args[0].clone(), cols: args[1].clone(), mean, sd }, vec![ty])
         }
         "permutation" => {
             arity(1).and(allow(&[]))?;
@@ -212,15 +267,39 @@ fn variable(scope: &Scope, expr: &Expr, ty: &Type, what: &str) -> Result<String,
     }
 }
 
-fn range(expr: &Expr) -> Result<(f64, f64), ExprError> {
-    let number = |expr: &Expr| match &expr.kind {
+/// Checks a standard deviation: a number that is not negative, or a variable that cannot be.
+fn deviation(scope: &Scope, above: &[Given], sd: &Expr) -> Result<(), ExprError> {
+    let expected =
+        "argument `sd`: expected a number that is not negative, or a variable declared above that is never negative";
+    let fits = match number(sd) {
+        Some(x) => x >= 0.0,
+        None => {
+            let name = variable(scope, sd, &Type::Scalar, "a number or a real declared above")?;
+            above.iter().any(|given| {
+                given.names.contains(&name)
+                    && matches!(given.domain, Domain::Positive | Domain::Real { low: 0.0.., .. })
+            })
+        }
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(ExprError::new(sd.span.clone(), expected).hint("`positive()` is the domain of any positive number"))
+    }
+}
+
+fn number(expr: &Expr) -> Option<f64> {
+    match &expr.kind {
         ExprKind::Number(x) => Some(*x),
-        ExprKind::Unary(_, x) => match x.kind {
+        ExprKind::Unary(UnaryOp::Neg, x) => match x.kind {
             ExprKind::Number(x) => Some(-x),
             _ => None,
         },
         _ => None,
-    };
+    }
+}
+
+fn range(expr: &Expr) -> Result<(f64, f64), ExprError> {
     if let ExprKind::Interval(low, high) = &expr.kind
         && let (Some(low), Some(high)) = (number(low), number(high))
         && low <= high

@@ -6,7 +6,7 @@ use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 31] = [
+pub(crate) const FUNCTIONS: [&str; 33] = [
     "attention",
     "exact",
     "weights",
@@ -38,6 +38,8 @@ pub(crate) const FUNCTIONS: [&str; 31] = [
     "sum",
     "hcat",
     "vcat",
+    "E",
+    "Var",
 ];
 
 type Lead = (Option<Dim>, Option<Dim>);
@@ -188,6 +190,13 @@ pub(super) fn apply(
         "exp" | "sqrt" | "sigmoid" => {
             call.arity(1, 1)?;
             call.is(0, |ty| matches!(ty, Type::Scalar | Type::Integer(_)), "a number")?;
+            Ok(Type::Scalar)
+        }
+        "E" | "Var" => {
+            call.arity(1, 1)?;
+            let one = Type::plain(Dim::constant(1), Dim::constant(1));
+            let fits = |ty: &Type| matches!(ty, Type::Scalar | Type::Integer(_)) || *ty == one;
+            call.is(0, fits, "a number or a matrix (1, 1)")?;
             Ok(Type::Scalar)
         }
         "min" | "max" | "sum" => {

@@ -22,8 +22,8 @@ impl Token {
 }
 
 /// Longest first, so that `<=` is not read as `<`.
-const SYMBOLS: [&str; 18] =
-    ["==", "!=", "<=", ">=", "..", "<", ">", "=", "+", "-", "*", "/", "%", "@", "(", ")", ",", "."];
+const SYMBOLS: [&str; 20] =
+    ["==", "!=", "<=", ">=", "..", "<", ">", "=", "+", "-", "*", "/", "%", "@", "(", ")", "[", "]", ",", "."];
 
 pub(super) fn lex(text: &str) -> Result<Vec<(Token, Span)>, ExprError> {
     let mut tokens = Vec::new();

@@ -7,6 +7,7 @@ mod parser;
 use std::fmt;
 use std::ops::Range;
 
+pub(crate) use parser::MOMENTS;
 pub use parser::parse;
 
 /// Byte range in the expression's text.
@@ -24,14 +25,27 @@ pub struct Expr {
 impl Expr {
     /// Whether the variable `name` occurs.
     pub fn mentions(&self, name: &str) -> bool {
+        self.find(&|expr| matches!(&expr.kind, ExprKind::Name(other) if other == name)).is_some()
+    }
+
+    /// The first use of one of these functions.
+    pub fn application_of(&self, functions: &[&str]) -> Option<&Self> {
+        let is_one = |expr: &Self| matches!(&expr.kind, ExprKind::Apply { function, .. } if functions.contains(&function.as_str()));
+        self.find(&is_one)
+    }
+
+    /// The first part that fits, the whole included.
+    fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
+        if fits(self) {
+            return Some(self);
+        }
         match &self.kind {
-            ExprKind::Number(_) => false,
-            ExprKind::Name(other) => other == name,
-            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => x.mentions(name),
-            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => x.mentions(name) || y.mentions(name),
-            ExprKind::Tuple(items) => items.iter().any(|item| item.mentions(name)),
+            ExprKind::Number(_) | ExprKind::Name(_) => None,
+            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => x.find(fits),
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => x.find(fits).or_else(|| y.find(fits)),
+            ExprKind::Tuple(items) => items.iter().find_map(|item| item.find(fits)),
             ExprKind::Apply { args, named, .. } => {
-                args.iter().chain(named.iter().map(|(_, value)| value)).any(|arg| arg.mentions(name))
+                args.iter().chain(named.iter().map(|(_, value)| value)).find_map(|arg| arg.find(fits))
             }
         }
     }

@@ -8,6 +8,9 @@ const MAX_DEPTH: usize = 64;
 /// Longer expressions are refused: a chain of operators nests as deep as it is long.
 const MAX_TOKENS: usize = 500;
 
+/// Functions whose argument may stand in brackets, as in `E[q @ k.T]`.
+pub(crate) const MOMENTS: [&str; 2] = ["E", "Var"];
+
 /// Parses one expression.
 ///
 /// # Errors
@@ -156,6 +159,11 @@ impl Parser {
         match token {
             Token::Number(x) => Ok(Expr { kind: ExprKind::Number(x), span }),
             Token::Name(name) if self.eat("(") => self.application(name, span),
+            Token::Name(function) if MOMENTS.contains(&function.as_str()) && self.eat("[") => {
+                let args = vec![self.expression(0)?];
+                let end = self.expect("]")?;
+                Ok(Expr { kind: ExprKind::Apply { function, args, named: Vec::new() }, span: span.start..end.end })
+            }
             Token::Name(name) => Ok(Expr { kind: ExprKind::Name(name), span }),
             Token::Symbol("(") => {
                 let mut items = vec![self.expression(0)?];
@@ -280,6 +288,7 @@ mod tests {
         check("real(0.25..4)", "real(0.25..4)");
         check("dim(3..16)", "dim(3..16)");
         check("(b, h_q)", "(b, h_q)");
+        check("Var[q @ k.T] == E(x) + E[(y)]", "(Var((q @ k.T)) == (E(x) + E(y)))");
         check("1e-3", "0.001");
     }
 
@@ -289,6 +298,11 @@ mod tests {
         check_error("f(a, b", 6, "expected `,`");
         check_error("a b", 2, "got `b`");
         check_error("a # b", 2, "got `#`");
+        check_error("E[x", 3, "expected `]`, got the end");
+        check_error("E[x)", 3, "expected `]`, got `)`");
+        check_error("E[x, y]", 3, "expected `]`, got `,`");
+        check_error("exp[x]", 3, "got `[`");
+        check_error("[x]", 0, "got `[`");
         check_error("x.U", 2, "expected `T`");
         check_error("f(a=1, b)", 7, "after a named argument");
         check_error("f(a=1, a=2)", 7, "got twice");

@@ -7,7 +7,7 @@ mod verdict;
 use std::process::ExitCode;
 
 use qkvet_run::python::argument_names;
-use qkvet_spec::{CallOption, Catalog, Convention, Fault, Law, Suite, nearest};
+use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, Suite, nearest};
 
 use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
@@ -23,7 +23,7 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     if let Some(fault) = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code)) {
         explain_fault(fault, &catalog);
     } else if let Some(law) = catalog.laws.get(name) {
-        explain_law(&law.law);
+        explain_law(law);
     } else if let Some(convention) =
         catalog.conventions.get(name).or_else(|| catalog.conventions.values().find(as_declared))
     {
@@ -89,7 +89,8 @@ fn explain_fault(fault: &Fault, catalog: &Catalog) {
     anstream::println!("try           qkvet check builtin:fault/{}", fault.fault);
 }
 
-fn explain_law(law: &Law) {
+fn explain_law(checked: &CheckedLaw) {
+    let law = &checked.law;
     anstream::println!("law {}\n{}\n", law.law, law.title);
     for (name, domain) in &law.given {
         anstream::println!("given   {name}: {}", domain.text);
@@ -105,9 +106,11 @@ fn explain_law(law: &Law) {
         (None, Some(observe)) => anstream::println!("observe {observe:?}"),
         (None, None) => {}
     }
-    let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
-    anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
-    anstream::println!("catches {}", law.catches.join(", "));
+    if checked.asks() {
+        let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
+        anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
+        anstream::println!("catches {}", law.catches.join(", "));
+    }
     anstream::println!("true by {}", law.proof.name());
     if let Some(contrast) = &law.contrast {
         anstream::println!("beside  {contrast}");
@@ -132,7 +135,7 @@ fn explain_suite(suite: &Suite, catalog: &Catalog) -> Result<(), Failure> {
     let cases = qkvet_gen::plans(suite, &laws, &suite.dtypes, 0).len();
     anstream::println!("cases    {cases}");
     let named: Vec<&str> = laws.iter().map(|law| law.law.law.as_str()).collect();
-    let all = named.len() == catalog.laws.len();
+    let all = named.len() == catalog.asking_laws().count();
     anstream::println!("laws     {}", if all { format!("all {}", named.len()) } else { named.join(", ") });
     let formats: Vec<&str> = suite.dtypes.iter().map(|dtype| dtype.name()).collect();
     anstream::println!("formats  {}", formats.join(", "));

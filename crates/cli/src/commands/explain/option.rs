@@ -120,5 +120,5 @@ pub(super) fn explain_argument(argument: Argument, catalog: &Catalog) {
         anstream::println!("declare  --convention {}={}: {}", convention.field, convention.value, convention.title);
     }
     let laws = catalog.laws.values().filter(|law| law.law.options.contains(&option)).count();
-    anstream::println!("laws     {laws} of {} range over it", catalog.laws.len());
+    anstream::println!("laws     {laws} of {} range over it", catalog.asking_laws().count());
 }
