@@ -245,6 +245,10 @@ impl<'a> Unfolder<'a> {
         };
         match function {
             "attention" | "exact" | "weights" => self.call(function, args, named, place),
+            "softmax_rows" => {
+                let scores = self.term(&args[0], place)?;
+                Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
+            }
             "repeat_heads" => self.term(&args[0], place),
             "item" => {
                 let place = Place { item: Some(index(&args[1])?), ..place.clone() };

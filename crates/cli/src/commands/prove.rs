@@ -26,7 +26,9 @@ pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
     };
     let proved: Vec<Proved<'_>> = laws.into_iter().map(Proved::new).collect();
     match args.format {
-        Format::Json => anstream::println!("{:#}", json!({"laws": proved.iter().map(Proved::json).collect::<Vec<_>>()})),
+        Format::Json => {
+            anstream::println!("{:#}", json!({"laws": proved.iter().map(Proved::json).collect::<Vec<_>>()}))
+        }
         Format::Human if args.steps => proved.iter().for_each(|one| one.print_steps(args.style.into())),
         Format::Human => print_table(&proved),
     }
@@ -97,7 +99,9 @@ impl<'a> Proved<'a> {
 
     fn conclusion(&self) -> String {
         match &self.outcome.status {
-            Status::Proved => format!("proved for all shapes by {}, checked by a second route", self.outcome.method.name()),
+            Status::Proved => {
+                format!("proved for all shapes by {}, checked by a second route", self.outcome.method.name())
+            }
             Status::Definition => "true by definition".to_owned(),
             Status::Checked(instances) => format!("held exactly on {instances} small instances; no proof for all"),
             Status::Refuted(example) => format!("refuted\n{example}"),
@@ -108,7 +112,15 @@ impl<'a> Proved<'a> {
 
 fn print_table(proved: &[Proved<'_>]) {
     let width = proved.iter().map(|one| one.law.law.law.len()).max().unwrap_or(0).max(3);
-    anstream::println!("{:width$}  {:10}  {:10}  {:>5}  {:13}  {:>8}", "law", "status", "method", "steps", "shapes", "time");
+    anstream::println!(
+        "{:width$}  {:10}  {:10}  {:>5}  {:13}  {:>8}",
+        "law",
+        "status",
+        "method",
+        "steps",
+        "shapes",
+        "time"
+    );
     for one in proved {
         let (status, method) = (one.outcome.status.name(), one.outcome.method.name());
         let milliseconds = one.time.as_secs_f64() * 1e3;

@@ -65,6 +65,18 @@ impl Evaluator<'_> {
                     _ => x.sigmoid(),
                 }));
             }
+            "softmax_rows" => {
+                let m = self.matrix(&args[0])?;
+                m.map(m.rows, m.cols, |one, out| {
+                    for row in one.chunks_exact(m.cols.max(1)) {
+                        // Every shift is as good as any other.
+                        let shift = Ball::exact(row.iter().map(|x| x.mid).fold(f64::NEG_INFINITY, f64::max));
+                        let powers: Vec<Ball> = row.iter().map(|x| (*x - shift).exp()).collect();
+                        let sum = powers.iter().copied().reduce(|x, y| x + y).unwrap_or(Ball::exact(1.0));
+                        out.extend(powers.iter().map(|x| *x / sum));
+                    }
+                })
+            }
             "spread" => {
                 let m = self.matrix(&args[0])?;
                 let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), |x, y| x - y);

@@ -185,6 +185,9 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             let x = [*low, middle, (low + 1.0).min(*high), *high][source.below(4)];
             Value::Number(Exact::try_from(x).ok()?.into())
         }
+        Domain::Number | Domain::Positive => Value::Number(Exact::from([1, 2, 3][source.below(3)]).into()),
+        // A random variable has no value; what is said of its moments is not decided here.
+        Domain::Normal { .. } => return None,
         Domain::Permutation(n) => {
             let n = known.extent(n).ok()?;
             let mut order = source.shuffled(n);

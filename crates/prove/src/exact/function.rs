@@ -25,6 +25,17 @@ impl Evaluator {
                 let m = self.matrices(&args[0])?;
                 return Ok(Value::Shape(vec![m.batch.unwrap_or(1), m.heads.unwrap_or(1), m.rows, m.cols]));
             }
+            "softmax_rows" => {
+                let m = self.matrices(&args[0])?;
+                let power = |place: [usize; 4]| m.at(place, m.heads).exp();
+                ExactMatrices::build(m.lead(), m.rows, m.cols, |[b, h, i, j]| {
+                    let mut sum = Exact::from(0);
+                    for k in 0..m.cols {
+                        sum = &sum + &power([b, h, i, k])?;
+                    }
+                    Ok((&power([b, h, i, j])? * &sum.inverse()?).into())
+                })?
+            }
             "exp" | "sqrt" | "sigmoid" => {
                 let x = self.number(&args[0])?;
                 let result = match function {

@@ -84,6 +84,13 @@ impl Writer<'_> {
             Domain::Real { low, high } => {
                 be(format!("a real number from {} to {}", self.number(*low), self.number(*high)))
             }
+            Domain::Number => be("a real number".to_owned()),
+            Domain::Positive => be("a positive real number".to_owned()),
+            Domain::Normal { rows, cols, mean, sd } => {
+                let (size, mean, sd) = (self.size(rows, cols), self.math(mean), self.math(sd));
+                let entries = "independent normal entries of mean";
+                be(format!("a random matrix of size {size} with {entries} {mean} and standard deviation {sd}"))
+            }
             Domain::Permutation(n) => be(format!("a permutation matrix of size {}", self.math(n))),
             Domain::Subset(n) => be(format!("a non-empty set of indices below {}", self.math(n))),
             Domain::Mask => be("the mask, 1 where a query may see a key".to_owned()),

@@ -389,6 +389,22 @@ pub const RULES: &[Rule] = &[
         "(hcat (T ?b) (T ?a))",
     ),
     rule(
+        "transpose-of-blocks-side-by-side",
+        ("(T (hcat ?a ?b))", "(vcat (T ?a) (T ?b))"),
+        true,
+        "blocks transpose one by one",
+        "a 3 2 b 3 2",
+        "(vcat (T ?b) (T ?a))",
+    ),
+    rule(
+        "unmasked-rows-of-softmax-above-each-other",
+        ("(soft (vcat ?a ?b) all ?s)", "(vcat (soft ?a all ?s) (soft ?b all ?s))"),
+        true,
+        "softmax works row by row",
+        "a 2 3 b 3 3 s 0 0",
+        "(vcat (soft ?a all none) (soft ?b all none))",
+    ),
+    rule(
         "rows-of-softmax-above-each-other",
         ("(soft (vcat ?a ?b) (vcat ?m ?n) ?s)", "(vcat (soft ?a ?m ?s) (soft ?b ?n ?s))"),
         true,

@@ -6,12 +6,13 @@ use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 33] = [
+pub(crate) const FUNCTIONS: [&str; 34] = [
     "attention",
     "exact",
     "weights",
     "lse",
     "exact_lse",
+    "softmax_rows",
     "shape",
     "ones",
     "zeros",
@@ -181,6 +182,10 @@ pub(super) fn apply(
             let (lead, rows, cols) = call.matrix(0, 3)?;
             call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
             call.is(2, |ty| matches!(ty, Type::Scalar | Type::Integer(_)), "a number")?;
+            Ok(with(lead, rows, cols))
+        }
+        "softmax_rows" => {
+            let (lead, rows, cols) = call.matrix(0, 1)?;
             Ok(with(lead, rows, cols))
         }
         "spread" | "norm_max" => {
