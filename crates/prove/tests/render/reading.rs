@@ -1,4 +1,4 @@
-//! A formula in print, read back, has the value it had: parentheses are never missing.
+//! A formula in print, read back, has the value it had: no parentheses are missing, and none are idle.
 
 use std::collections::HashMap;
 
@@ -49,27 +49,19 @@ impl Value {
         Self::hash(function.bytes().map(u64::from).chain(self.0).fold(7, |seed, x| seed % PRIME * 65_599 + x))
     }
 
-    fn number(x: u64) -> Self {
-        Self([x, 0, 0, x])
-    }
-
     fn plus(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| (self.0[at] + other.0[at]) % PRIME))
     }
 
+    /// A sign may change places with a factor and nothing more is true of it: `a − a` is no 0 that hides the rest.
     fn negative(self) -> Self {
-        Self(self.0.map(|x| (PRIME - x) % PRIME))
+        Self(self.0.map(|x| x * 1_234_567_891 % PRIME))
     }
 
     fn times(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         let sum = |x: u64, y: u64, z: u64, w: u64| (x * y % PRIME + z * w % PRIME) % PRIME;
         Self([sum(a, e, b, g), sum(a, f, b, h), sum(c, e, d, g), sum(c, f, d, h)])
-    }
-
-    fn transposed(self) -> Self {
-        let [a, b, c, d] = self.0;
-        Self([a, c, b, d])
     }
 }
 
@@ -82,10 +74,10 @@ fn value(expr: &Expr) -> Value {
     match &expr.kind {
         ExprKind::Number(x) if *x < 0.0 => value(&node(ExprKind::Number(-x))).negative(),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one digit")]
-        ExprKind::Number(x) => Value::number(*x as u64),
+        ExprKind::Number(x) => Value::hash(*x as u64),
         ExprKind::Name(name) => name_value(name.chars().next().expect("a letter")),
         ExprKind::Unary(_, x) => value(x).negative(),
-        ExprKind::Transpose(x) => value(x).transposed(),
+        ExprKind::Transpose(x) => value(x).apply("ᵀ"),
         ExprKind::Apply { function, args, .. } => value(&args[0]).apply(function),
         ExprKind::Binary(op, x, y) => {
             let (x, y) = (value(x), value(y));
@@ -100,9 +92,11 @@ fn value(expr: &Expr) -> Value {
     }
 }
 
-/// Reads a formula as a mathematician does, straight to its value.
+/// Reads a formula as a mathematician does, straight to its value; `None` where one would hesitate.
 struct Reader<'a> {
     rest: &'a str,
+    /// Words go in front of what they apply to: `f of g of x`.
+    spoken: bool,
 }
 
 impl Reader<'_> {
@@ -112,71 +106,119 @@ impl Reader<'_> {
         rest.is_some()
     }
 
-    fn sum(&mut self) -> Value {
+    fn sum(&mut self) -> Option<Value> {
         let negative = self.eat("−");
-        let first = self.quotient();
+        let first = self.quotient()?;
         let mut sum = if negative { first.negative() } else { first };
         loop {
             if self.eat(" + ") {
-                sum = sum.plus(self.quotient());
+                sum = sum.plus(self.quotient()?);
             } else if self.eat(" − ") {
-                sum = sum.plus(self.quotient().negative());
+                sum = sum.plus(self.quotient()?.negative());
             } else {
-                return sum;
+                return Some(sum);
             }
         }
     }
 
-    fn quotient(&mut self) -> Value {
-        let mut product = self.factor();
+    fn quotient(&mut self) -> Option<Value> {
+        let mut product = self.factor()?;
         while !self.ends_term() && (self.eat(" · ") || self.eat(" ")) {
-            product = product.times(self.factor());
+            product = product.times(self.factor()?);
         }
         if !self.eat("/") {
-            return product;
+            return Some(product);
         }
-        let quotient = product.times(self.factor().apply("/"));
+        let quotient = product.times(self.factor()?.apply("/"));
         // Nobody knows how `a/b c` and `a/b/c` are meant.
-        assert!(self.ends_term(), "`{}`", self.rest);
-        quotient
+        self.ends_term().then_some(quotient)
     }
 
     fn ends_term(&self) -> bool {
         self.rest.is_empty() || [" + ", " − ", ")"].iter().any(|sign| self.rest.starts_with(sign))
     }
 
-    fn factor(&mut self) -> Value {
+    fn factor(&mut self) -> Option<Value> {
+        if self.spoken {
+            for (word, function) in [("√", "sqrt"), ("e^", "exp"), ("f of ", "f")] {
+                if self.eat(word) {
+                    return Some(self.factor()?.apply(function));
+                }
+            }
+        }
         if self.eat("√") {
-            return self.atom().apply("sqrt");
+            return Some(self.atom()?.apply("sqrt"));
         }
-        let mut value = if self.eat("e^") { self.atom().apply("exp") } else { self.atom() };
-        while self.eat("ᵀ") {
-            value = value.transposed();
+        if self.eat("e^") {
+            return if self.rest.starts_with('f') { None } else { Some(self.atom()?.apply("exp")) };
         }
-        value
+        let value = self.atom()?;
+        Some(if self.eat("ᵀ") { value.apply("ᵀ") } else { value })
     }
 
-    fn atom(&mut self) -> Value {
+    fn atom(&mut self) -> Option<Value> {
         if self.eat("(") {
-            let value = self.sum();
-            assert!(self.eat(")"), "`)` before `{}`", self.rest);
-            return value;
+            return self.closed();
         }
-        let first = self.rest.chars().next().expect("a letter or a digit");
+        if self.eat("f(") {
+            return Some(self.closed()?.apply("f"));
+        }
+        let first = self.rest.chars().next()?;
         self.rest = &self.rest[first.len_utf8()..];
         match first.to_digit(10) {
-            Some(digit) => Value::number(digit.into()),
-            None if first == 'f' => self.atom().apply("f"),
-            None => name_value(first),
+            Some(digit) => Some(Value::hash(digit.into())),
+            None => (first.is_ascii_alphabetic() && first != 'f').then(|| name_value(first)),
         }
+    }
+
+    fn closed(&mut self) -> Option<Value> {
+        let value = self.sum()?;
+        self.eat(")").then_some(value)
     }
 }
 
-fn read(text: &str) -> Value {
-    let mut reader = Reader { rest: text };
-    let value = reader.sum();
-    assert_eq!(reader.rest, "", "{text}");
-    value
+fn read(text: &str) -> Option<Value> {
+    whole(Reader { rest: text, spoken: false })
+}
+
+/// Hears a formula: words for signs.
+fn hear(words: &str) -> Option<Value> {
+    let signs = [
+        ("open parenthesis ", "("),
+        (" close parenthesis", ")"),
+        (" plus ", " + "),
+        (" minus ", " − "),
+        ("minus ", "−"),
+        (" times ", " "),
+        (" over ", "/"),
+        (" transposed", "ᵀ"),
+        ("the square root of ", "√"),
+        ("e to the power ", "e^"),
+    ];
+    let text = signs.iter().fold(words.to_owned(), |text, (word, sign)| text.replace(word, sign));
+    whole(Reader { rest: &text, spoken: true })
+}
+
+fn whole(mut reader: Reader<'_>) -> Option<Value> {
+    let value = reader.sum()?;
+    reader.rest.is_empty().then_some(value)
+}
+
+/// The text without one pair of parentheses, and what stood in it, for every pair.
+fn without_a_pair(text: &str) -> Vec<(String, &str)> {
+    let (mut open, mut pairs) = (Vec::new(), Vec::new());
+    for (at, sign) in text.char_indices() {
+        match (sign, open.last()) {
+            ('(', _) => open.push(at),
+            (')', Some(&start)) => {
+                open.pop();
+                let inner = &text[start + 1..at];
+                pairs.push((format!("{}{inner}{}", &text[..start], &text[at + 1..]), inner));
+            }
+            _ => {}
+        }
+    }
+    pairs
 }
 
 proptest! {
@@ -185,7 +227,19 @@ proptest! {
     #[test]
     fn print_is_read_back_as_the_same_value(expr in formulas()) {
         let text = render(&expr, Style::Unicode);
-        prop_assert_eq!(read(&text), value(&expr), "{}", text);
+        prop_assert_eq!(read(&text), Some(value(&expr)), "{}", text);
+        let words = render(&expr, Style::Words);
+        prop_assert_eq!(hear(&words), Some(value(&expr)), "{}", words);
+    }
+
+    /// `a + (b − c)` and `a (b/c)` keep theirs: another operation stands in them.
+    #[test]
+    fn no_parentheses_are_idle(expr in formulas()) {
+        let text = render(&expr, Style::Unicode);
+        for (shorter, inner) in without_a_pair(&text) {
+            let idle = read(&shorter) == read(&text) && !inner.contains(['−', '/']);
+            prop_assert!(!idle, "{text}: as good as {shorter}");
+        }
     }
 }
 
@@ -207,7 +261,10 @@ fn the_reader_tells_formulas_apart() {
         "a b",
         "b a",
     ];
-    let values: HashMap<[u64; 4], &str> = formulas.iter().map(|text| (read(text).0, *text)).collect();
+    let values: HashMap<[u64; 4], &str> = formulas.iter().map(|text| (read(text).expect(text).0, *text)).collect();
     assert_eq!(values.len(), formulas.len());
     assert_eq!(read("a (b/c)"), read("a b/c"));
+    for unclear in ["a/b c", "a/b/c", "a + −b", "−−a", "a −b", "aᵀᵀ", "√aᵀ", "e^f(a)", "(a", "a)", ""] {
+        assert_eq!(read(unclear), None, "{unclear}");
+    }
 }
