@@ -5,16 +5,16 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::name;
 use super::notation::Notation;
-use super::piece::{Fence, Level, Piece, Printer};
+use super::piece::{Fence, Level, Piece, Printer, Symbols};
 use super::sign;
 
-type Symbols = fn(&dyn Printer, &[Piece]) -> Piece;
+type Setting = fn(&dyn Symbols, &[Piece]) -> Piece;
 
 /// A function with a notation of its own.
 struct Form {
     function: &'static str,
     arity: usize,
-    symbols: Symbols,
+    symbols: Setting,
     /// Begins with a word and ends with an argument or a word that closes it; `{0}` is the first argument.
     words: &'static str,
 }
@@ -122,7 +122,7 @@ const HEADS: [Head; 15] = [
     head("sum", "sum", None, "the sum"),
 ];
 
-const fn form(function: &'static str, arity: usize, symbols: Symbols, words: &'static str) -> Form {
+const fn form(function: &'static str, arity: usize, symbols: Setting, words: &'static str) -> Form {
     Form { function, arity, symbols, words }
 }
 
@@ -154,11 +154,9 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
     if let Some(form) = FORMS.iter().find(|form| form.function == function && form.arity == args.len())
         && named.is_empty()
     {
-        if p.in_words() {
-            return in_words(notation, form.words, args);
-        }
+        let Some(symbols) = p.symbols() else { return in_words(notation, form.words, args) };
         let args: Vec<Piece> = args.iter().map(|arg| notation.print(arg)).collect();
-        return (form.symbols)(p, &args);
+        return (form.symbols)(symbols, &args);
     }
     let known = HEADS.iter().find(|head| head.function == function);
     // `axis=rows` says which function it is: one over rows.
@@ -169,7 +167,7 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
         _ => None,
     };
     let named = if axis.is_some() { &[] } else { named };
-    if p.in_words() {
+    if p.symbols().is_none() {
         let head = known.map_or_else(|| p.word(function).text, |known| known.words.to_owned());
         let head = axis.map_or(head.clone(), |axis| format!("{head} over {axis}"));
         return say(notation, &head, args, named);

@@ -1,6 +1,6 @@
 //! LaTeX with amsmath and amssymb, for math mode.
 
-use super::piece::{Fence, Level, Piece, Printer};
+use super::piece::{Fence, Level, Piece, Printer, Symbols};
 use super::sign::{Sign, greek};
 
 pub(super) struct Latex;
@@ -27,6 +27,10 @@ fn upright(command: &str, name: &str) -> Piece {
 impl Printer for Latex {
     fn sign(&self, sign: &Sign) -> &'static str {
         sign.latex
+    }
+
+    fn symbols(&self) -> Option<&dyn Symbols> {
+        Some(self)
     }
 
     fn letter(&self, name: &str) -> Piece {
@@ -79,6 +83,16 @@ impl Printer for Latex {
         Piece::new(format!("\\frac{{{}}}{{{}}}", top.text, bottom.text), Level::Factor)
     }
 
+    fn inline(&self, math: &Piece) -> String {
+        format!("${}$", math.text)
+    }
+
+    fn display(&self, math: &Piece) -> String {
+        format!("\\[ {} \\]", math.text)
+    }
+}
+
+impl Symbols for Latex {
     fn root(&self, inner: Piece) -> Piece {
         Piece::new(format!("\\sqrt{{{}}}", inner.text), Level::Factor)
     }
@@ -95,13 +109,5 @@ impl Printer for Latex {
             "\\begin{{cases}} {yes} & \\text{{where }} {condition} \\\\ {no} & \\text{{elsewhere}} \\end{{cases}}"
         );
         Piece::new(text, Level::Open)
-    }
-
-    fn inline(&self, math: &Piece) -> String {
-        format!("${}$", math.text)
-    }
-
-    fn display(&self, math: &Piece) -> String {
-        format!("\\[ {} \\]", math.text)
     }
 }

@@ -1,6 +1,6 @@
 //! Presentation MathML (MathML Core); every piece is one element.
 
-use super::piece::{Fence, Level, Piece, Printer};
+use super::piece::{Fence, Level, Piece, Printer, Symbols};
 use super::sign::{Sign, greek};
 
 pub(super) struct MathMl;
@@ -36,6 +36,10 @@ impl MathMl {
 impl Printer for MathMl {
     fn sign(&self, sign: &Sign) -> &'static str {
         sign.mathml
+    }
+
+    fn symbols(&self) -> Option<&dyn Symbols> {
+        Some(self)
     }
 
     fn number(&self, digits: &str) -> Piece {
@@ -92,6 +96,20 @@ impl Printer for MathMl {
         element("mfrac", &[&top.text, &bottom.text], Level::Factor)
     }
 
+    fn formula(&self, math: &Piece) -> String {
+        format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{}</math>", math.text)
+    }
+
+    fn display(&self, math: &Piece) -> String {
+        format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\" display=\"block\">{}</math>", math.text)
+    }
+
+    fn paragraph(&self, sentence: &str) -> String {
+        format!("<p>{sentence}</p>")
+    }
+}
+
+impl Symbols for MathMl {
     fn root(&self, inner: Piece) -> Piece {
         element("msqrt", &[&inner.text], Level::Factor)
     }
@@ -105,17 +123,5 @@ impl Printer for MathMl {
         let condition = format!("<mrow><mtext>where&#xA0;</mtext>{}</mrow>", condition.text);
         let cells = [vec![yes.text.clone(), condition], vec![no.text.clone(), "<mtext>elsewhere</mtext>".to_owned()]];
         element("mrow", &["<mo form=\"prefix\" stretchy=\"true\">{</mo>", &Self::table(&cells)], Level::Open)
-    }
-
-    fn formula(&self, math: &Piece) -> String {
-        format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{}</math>", math.text)
-    }
-
-    fn display(&self, math: &Piece) -> String {
-        format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\" display=\"block\">{}</math>", math.text)
-    }
-
-    fn paragraph(&self, sentence: &str) -> String {
-        format!("<p>{sentence}</p>")
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn print(printer: &dyn Printer, name: &str) -> Piece {
     }
     if name == "attended" {
         // A column of ones for the queries that see a key: an indicator.
-        return if printer.in_words() {
+        return if printer.symbols().is_none() {
             Piece::new("the indicator of attended queries", Level::Factor)
         } else {
             printer.subscript(&printer.symbol(&ONES), &printer.text(name))

@@ -113,18 +113,9 @@ pub(super) trait Printer {
     /// `top / bottom`.
     fn fraction(&self, top: Piece, bottom: Piece) -> Piece;
 
-    /// `√x`.
-    fn root(&self, inner: Piece) -> Piece;
-
-    /// A block matrix, by rows.
-    fn blocks(&self, rows: &[Vec<Piece>]) -> Piece;
-
-    /// `yes` where `condition`, `no` elsewhere.
-    fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece;
-
-    /// Whether functions are said by their words rather than by their symbols.
-    fn in_words(&self) -> bool {
-        false
+    /// How the style sets functions in symbols; `None` if it says them in their words.
+    fn symbols(&self) -> Option<&dyn Symbols> {
+        None
     }
 
     /// A formula that stands alone.
@@ -170,4 +161,16 @@ pub(super) trait Printer {
     fn symbol(&self, sign: &Sign) -> Piece {
         Piece::atom(self.sign(sign))
     }
+}
+
+/// What functions need besides, in a style of symbols.
+pub(super) trait Symbols: Printer {
+    /// `√x`.
+    fn root(&self, inner: Piece) -> Piece;
+
+    /// A block matrix, by rows.
+    fn blocks(&self, rows: &[Vec<Piece>]) -> Piece;
+
+    /// `yes` where `condition`, `no` elsewhere.
+    fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece;
 }

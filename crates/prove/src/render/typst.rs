@@ -1,6 +1,6 @@
 //! Typst, for math mode.
 
-use super::piece::{Fence, Level, Piece, Printer};
+use super::piece::{Fence, Level, Piece, Printer, Symbols};
 use super::sign::Sign;
 
 pub(super) struct Typst;
@@ -20,6 +20,10 @@ fn quoted(text: &str) -> String {
 impl Printer for Typst {
     fn sign(&self, sign: &Sign) -> &'static str {
         sign.typst
+    }
+
+    fn symbols(&self) -> Option<&dyn Symbols> {
+        Some(self)
     }
 
     fn letter(&self, name: &str) -> Piece {
@@ -60,6 +64,21 @@ impl Printer for Typst {
         Piece::new(format!("frac({}, {})", top.text, bottom.text), Level::Factor)
     }
 
+    fn inline(&self, math: &Piece) -> String {
+        format!("${}$", math.text)
+    }
+
+    fn display(&self, math: &Piece) -> String {
+        format!("$ {} $", math.text)
+    }
+
+    fn paragraph(&self, sentence: &str) -> String {
+        // A line break alone does not end a paragraph.
+        format!("{sentence} \\")
+    }
+}
+
+impl Symbols for Typst {
     fn root(&self, inner: Piece) -> Piece {
         Piece::new(format!("sqrt({})", inner.text), Level::Factor)
     }
@@ -73,18 +92,5 @@ impl Printer for Typst {
     fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece {
         let (yes, condition, no) = (&yes.text, &condition.text, &no.text);
         Piece::new(format!("cases({yes} & \"where \" {condition}, {no} & \"elsewhere\")"), Level::Open)
-    }
-
-    fn inline(&self, math: &Piece) -> String {
-        format!("${}$", math.text)
-    }
-
-    fn display(&self, math: &Piece) -> String {
-        format!("$ {} $", math.text)
-    }
-
-    fn paragraph(&self, sentence: &str) -> String {
-        // A line break alone does not end a paragraph.
-        format!("{sentence} \\")
     }
 }

@@ -1,6 +1,6 @@
 //! Plain text with Unicode signs, for terminals.
 
-use super::piece::{Fence, Level, Piece, Printer};
+use super::piece::{Fence, Level, Piece, Printer, Symbols};
 use super::sign::{Sign, greek};
 
 pub(super) struct Unicode;
@@ -8,6 +8,10 @@ pub(super) struct Unicode;
 impl Printer for Unicode {
     fn sign(&self, sign: &Sign) -> &'static str {
         sign.unicode
+    }
+
+    fn symbols(&self) -> Option<&dyn Symbols> {
+        Some(self)
     }
 
     fn letter(&self, name: &str) -> Piece {
@@ -53,6 +57,12 @@ impl Printer for Unicode {
         Piece::new(format!("{}/{}", top.text, bottom.text), Level::Quotient)
     }
 
+    fn display(&self, math: &Piece) -> String {
+        format!("    {}", math.text)
+    }
+}
+
+impl Symbols for Unicode {
     fn root(&self, inner: Piece) -> Piece {
         Piece::new(format!("√{}", self.at_least(inner, Level::Subscripted).text), Level::Factor)
     }
@@ -64,9 +74,5 @@ impl Printer for Unicode {
 
     fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece {
         Piece::atom(format!("{{{} where {}, {} elsewhere}}", yes.text, condition.text, no.text))
-    }
-
-    fn display(&self, math: &Piece) -> String {
-        format!("    {}", math.text)
     }
 }

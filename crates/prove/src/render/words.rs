@@ -45,23 +45,4 @@ impl Printer for Words {
         let (top, bottom) = (self.at_least(top, Level::Product), self.at_least(bottom, Level::Factor));
         Piece::new(format!("{} over {}", top.text, bottom.text), Level::Quotient)
     }
-
-    fn root(&self, inner: Piece) -> Piece {
-        Piece::new(format!("the square root of {}", self.at_least(inner, Level::Factor).text), Level::Factor)
-    }
-
-    fn blocks(&self, rows: &[Vec<Piece>]) -> Piece {
-        let row = |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(" beside ");
-        let rows = rows.iter().map(row).collect::<Vec<_>>().join(" above ");
-        Piece::atom(format!("the block matrix {rows} end matrix"))
-    }
-
-    fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece {
-        let (yes, condition, no) = (&yes.text, &condition.text, &no.text);
-        Piece::atom(format!("the choice of {yes} where {condition} holds and {no} elsewhere"))
-    }
-
-    fn in_words(&self) -> bool {
-        true
-    }
 }
