@@ -1,7 +1,7 @@
 //! Formulas in print: one expression tree in Unicode, LaTeX, Typst, MathML and English words.
 //!
 //! The notation of an operator or a function is written once (`notation`, `function`, `sign`); a style supplies a dozen
-//! primitives ([`piece::Printer`]). Parentheses stand where precedence needs them. Nothing is computed or simplified here,
+//! primitives (`piece::Printer`). Parentheses stand where precedence needs them. Nothing is computed or simplified here,
 //! except that the parentheses of `a + (b + c)` and `A (B C)` go and the sign of a factor in front stands before the product.
 
 mod function;
