@@ -106,7 +106,7 @@ impl AttentionCall<'_> {
             terms.push(term);
         }
         if want == Want::Lse {
-            return Ok(vec![Real::Log(sum)]);
+            return Ok(vec![Real::log(sum)]);
         }
         if sum.is_zero() {
             return Ok(vec![0.into(); cols]);

@@ -37,7 +37,7 @@ pub enum NotExact {
     #[error("square root: expected a rational from 0 up with prime factors below 2^32, got {0}")]
     Root(String),
     /// More terms or digits than are worked with.
-    #[error("number: expected one of at most 64 exponentials and 65536 bits, got a longer one")]
+    #[error("number: expected one of at most 64 exponentials and 16384 bits, got a longer one")]
     Long,
     /// A quotient by zero.
     #[error("quotient: expected a divisor other than 0, got 0")]
@@ -128,6 +128,14 @@ impl Exact {
         Self::new(ExpSum::term(exponent, Algebraic::one()), ExpSum::constant(Algebraic::one()))
     }
 
+    /// The `a` of `e^a`, if the number is such a power.
+    pub(super) fn exponent(&self) -> Option<Self> {
+        let mut terms = self.num.terms();
+        let ((exponent, factor), None) = (terms.next()?, terms.next()) else { return None };
+        let is_power = factor.is_one() && self.den.algebraic()?.is_one();
+        is_power.then(|| Self::new(ExpSum::constant(exponent.clone()), ExpSum::constant(Algebraic::one())))
+    }
+
     /// `√x`.
     ///
     /// # Errors
@@ -157,7 +165,7 @@ impl Exact {
     /// # Errors
     /// A longer one.
     pub(super) fn short(self) -> Result<Self, NotExact> {
-        let is_short = |sum: &ExpSum| sum.len() <= 64 && sum.bits() <= 1 << 16;
+        let is_short = |sum: &ExpSum| sum.len() <= 64 && sum.bits() <= 1 << 14;
         if is_short(&self.num) && is_short(&self.den) { Ok(self) } else { Err(NotExact::Long) }
     }
 

@@ -32,6 +32,11 @@ impl From<i64> for Real {
 }
 
 impl Real {
+    /// `ln x`, as a number where `x` is a power of e.
+    pub(super) fn log(x: Exact) -> Self {
+        x.exponent().map_or_else(|| Self::Log(x), Self::Plain)
+    }
+
     /// The number, where a logarithm has no place.
     ///
     /// # Errors
@@ -62,7 +67,7 @@ impl Real {
         match (self, other) {
             (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x + y).short()?)),
             (Self::Plain(zero), x) | (x, Self::Plain(zero)) if zero.is_zero() => Ok(x.clone()),
-            (x, y) => Ok(Self::Log((&x.exp()? * &y.exp()?).short()?)),
+            (x, y) => Ok(Self::log((&x.exp()? * &y.exp()?).short()?)),
         }
     }
 
@@ -73,7 +78,7 @@ impl Real {
     pub fn negated(&self) -> Result<Self, NotExact> {
         Ok(match self {
             Self::Plain(x) => Self::Plain(-x),
-            Self::Log(x) => Self::Log(x.inverse()?),
+            Self::Log(x) => Self::log(x.inverse()?),
         })
     }
 
@@ -160,6 +165,9 @@ mod tests {
         assert_eq!(log(2).plus(&1.into()).unwrap().to_string(), "ln(2·e)");
         assert_eq!(log(1).compare(&0.into()).unwrap(), Ordering::Equal);
         assert_eq!(log(0).compare(&Real::from(-50)).unwrap(), Ordering::Less);
+        let e = Exact::from(1).exp().unwrap();
+        assert_eq!(Real::log(e.clone()).to_string(), "1");
+        assert_eq!(Real::log(&e * &2.into()).to_string(), "ln(2·e)");
         assert!(log(0).negated().is_err());
         assert!(log(2).times(&log(3)).is_err());
         assert_eq!(log(2).times(&0.into()).unwrap().to_string(), "0");
