@@ -1,1 +1,133 @@
-//! To come.
+//! Laws about expected values and variances, for all means, standard deviations and extents.
+//!
+//! [`prove`] reads both sides of an equation as polynomials ([`poly`], [`value`]) and finds `E` and `Var` by linearity,
+//! independence and the moments of a normal entry ([`variance`]). A second route ([`points`]) shares none of that: it puts in
+//! numbers and adds up all outcomes of a distribution with few values that has the same moments.
+
+mod points;
+mod poly;
+mod root;
+mod text;
+mod value;
+mod variance;
+
+use std::fmt;
+
+use dashu_ratio::RBig;
+use qkvet_spec::CheckedLaw;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use points::Search;
+use value::{Beyond, Reading, written};
+
+/// One equation of a proof and why it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its left side.
+    pub left: String,
+    /// Its right side.
+    pub right: String,
+    /// Why they are equal.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}    {}", self.left, self.right, self.reason)
+    }
+}
+
+/// Numbers for which a law is false.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// Extents and numbers of the law.
+    pub values: Vec<(String, RBig)>,
+    /// The exact value of the left side there.
+    pub left: RBig,
+    /// The exact value of the right side there.
+    pub right: RBig,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.values.iter().map(|(name, x)| format!("{name} = {x}")).collect();
+        let at = if values.is_empty() { String::new() } else { format!("at {}, ", values.join(", ")) };
+        write!(f, "{at}the left side is {}, the right side {}", self.left, self.right)
+    }
+}
+
+/// Why there is no proof.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// The law is false.
+    #[error("false: {0}")]
+    Refuted(Counterexample),
+    /// The method does not decide it.
+    #[error("not decided by moments: {0}")]
+    Unknown(String),
+}
+
+impl From<Beyond> for Reason {
+    fn from(Beyond(why): Beyond) -> Self {
+        Self::Unknown(why)
+    }
+}
+
+/// Proves a law that equates polynomials in numbers, extents, square roots, `E[...]` and `Var[...]`: step by step, for all values
+/// of its variables.
+///
+/// `E[Σ_t f_t] = Σ_t E[f_t]`; `Var[c + Σ_t f_t] = Σ_t (E[f_t²] − E[f_t]²)` for terms that share no random entry;
+/// `E[Π x] = Π E[x]` for different entries; `E[xⁿ] = μ E[xⁿ⁻¹] + (n − 1) σ² E[xⁿ⁻²]` for a normal entry.
+///
+/// # Errors
+/// [`Reason::Refuted`] with numbers at which both sides differ, exactly. [`Reason::Unknown`] for what is no such equation, for
+/// powers of an entry above the fifth, and where the two routes do not agree.
+pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
+    let (Some(statement), Some(formula)) = (&law.expect, &law.law.expect) else {
+        return Err(Reason::Unknown("the law observes a call".to_owned()));
+    };
+    let mut reading = Reading::of(law)?;
+    let mut equations = Vec::new();
+    conjuncts(statement, &mut equations);
+    for equation in equations {
+        let ExprKind::Binary(BinaryOp::Eq, left, right) = &equation.kind else {
+            let text = written(equation, &formula.text);
+            return Err(Reason::Unknown(format!("`{text}` is no equation")));
+        };
+        let x = reading.number(left, &formula.text)?;
+        let y = reading.number(right, &formula.text)?;
+        let equal = x.equals(&y).map_err(Beyond::from)?;
+        let mut search = Search::new(law, reading.degree);
+        match (equal, search.difference(left, right)) {
+            (true, None) if search.agreed > 0 => {}
+            (true, None) => return Err(Reason::Unknown("no numbers at which both sides are rational".to_owned())),
+            (false, Some(found)) => return Err(Reason::Refuted(found)),
+            (true, Some(found)) => return Err(Reason::Unknown(format!("the two routes differ: {found}"))),
+            (false, None) => {
+                let why = format!("the sides are {x} and {y}, and no numbers tried tell them apart");
+                return Err(Reason::Unknown(why));
+            }
+        }
+        let (left, right) = (written(left, &formula.text), written(right, &formula.text));
+        let mut conclude = |left: &str, right: String, reason| {
+            let known = reading.steps.iter().any(|step| step.left == left && step.right == right);
+            if left != right && !known {
+                reading.steps.push(Step { left: left.to_owned(), right, reason });
+            }
+        };
+        conclude(left, x.to_string(), "collecting terms");
+        conclude(right, y.to_string(), "collecting terms");
+        conclude(left, right.to_owned(), "both sides are one polynomial");
+    }
+    Ok(reading.steps)
+}
+
+fn conjuncts<'a>(expr: &'a Expr, all: &mut Vec<&'a Expr>) {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::And, x, y) => {
+            conjuncts(x, all);
+            conjuncts(y, all);
+        }
+        _ => all.push(expr),
+    }
+}

@@ -1,0 +1,381 @@
+//! The second route: numbers for all variables, and expected values by adding up every outcome of a distribution with few
+//! values. It knows nothing of linearity, independence or polynomials.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
+use qkvet_spec::shape::DIMENSIONS;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp, parse};
+use qkvet_spec::{CheckedLaw, Dims, Domain, IndexEnv, OptionSet};
+
+use super::Counterexample;
+use super::root::{literal, root_of};
+
+/// The highest power of an entry whose moment [`FIVE`] has.
+pub(super) const MAX_MOMENT: u32 = 5;
+/// Outcomes for one point, and points, at most.
+const MAX_OUTCOMES: usize = 4_096;
+const MAX_POINTS: usize = 4_096;
+/// Outcomes for one equation, at which the search ends.
+const BUDGET: usize = 20_000;
+
+/// Deviations from the mean in standard deviations, and one over their probability: mean 0, variance 1, third moment 0.
+const TWO: [(i32, u32); 2] = [(-1, 2), (1, 2)];
+/// The same with fourth moment 3 and fifth moment 0, as a normal variable has.
+const FIVE: [(i32, u32); 5] = [(-2, 12), (-1, 6), (0, 2), (1, 6), (2, 12)];
+
+type Matrix = Vec<Vec<RBig>>;
+
+enum Value {
+    Number(RBig),
+    Matrix(Matrix),
+    Index(usize),
+}
+
+/// Numbers for the variables of a law, and where its sides were compared.
+pub(super) struct Search<'a> {
+    law: &'a CheckedLaw,
+    outcomes: &'static [(i32, u32)],
+    /// Points at which both sides had one value.
+    pub(super) agreed: usize,
+    spent: usize,
+    /// Names that the two sides depend on.
+    spoken: BTreeSet<String>,
+    numbers: BTreeMap<String, RBig>,
+    indices: BTreeMap<String, usize>,
+    /// Matrices with entries: those that are not random, and the random ones while their outcomes are added up.
+    matrices: BTreeMap<String, Matrix>,
+}
+
+impl<'a> Search<'a> {
+    /// A search over the variables of the law. `degree` is the highest power of one random entry inside an expected value: up to
+    /// the third, two values with the mean and the variance of a normal entry have its moments, up to the fifth five do.
+    pub(super) fn new(law: &'a CheckedLaw, degree: u32) -> Self {
+        let outcomes: &'static [(i32, u32)] = if degree <= 3 { &TWO } else { &FIVE };
+        let (numbers, indices, matrices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { law, outcomes, agreed: 0, spent: 0, spoken: BTreeSet::new(), numbers, indices, matrices }
+    }
+
+    /// Numbers at which the two sides differ. Points at which a side has no rational value are passed over.
+    pub(super) fn difference(&mut self, left: &Expr, right: &Expr) -> Option<Counterexample> {
+        let condition = self.law.law.condition.as_ref().and_then(|condition| parse(condition.text()).ok());
+        let sides: Vec<&Expr> = [left, right].into_iter().chain(&condition).collect();
+        self.spoken = self.spoken(&sides);
+        let variables = self.variables();
+        for point in points(&variables) {
+            if self.spent > BUDGET {
+                break;
+            }
+            let names = variables.iter().map(|(name, _)| name.clone());
+            self.numbers = names.zip(point).collect();
+            if !self.is_inside() || self.bind().is_none() {
+                continue;
+            }
+            if let (Some(left), Some(right)) = (self.number(left), self.number(right)) {
+                if left != right {
+                    let values = variables.iter().map(|(name, _)| (name.clone(), self.numbers[name].clone())).collect();
+                    return Some(Counterexample { values, left, right });
+                }
+                self.agreed += 1;
+            }
+        }
+        None
+    }
+
+    /// Extents and numbers that the law speaks of, with values to try.
+    fn variables(&self) -> Vec<(String, Vec<RBig>)> {
+        let whole = |range: &[usize]| range.iter().map(|n| RBig::from(*n)).collect::<Vec<_>>();
+        let spoken = DIMENSIONS.iter().filter(|name| self.spoken.contains(**name));
+        let mut variables: Vec<_> = spoken.map(|name| ((*name).to_owned(), whole(&[2, 1, 3, 4]))).collect();
+        for given in self.law.given.iter().filter(|given| self.spoken.contains(&given.names[0])) {
+            let ratio = |n: i32, d: u32| RBig::from_parts(IBig::from(n), UBig::from(d));
+            let tried = [ratio(1, 1), ratio(2, 1), ratio(1, 2), ratio(-1, 1), ratio(0, 1), ratio(3, 1)];
+            let values = match &given.domain {
+                Domain::Dim { low, high } => whole(&(*low..=*high).take(4).collect::<Vec<_>>()),
+                Domain::Number => tried.to_vec(),
+                Domain::Positive => tried.into_iter().filter(|x| *x > RBig::ZERO).collect(),
+                Domain::Real { low, high } => match (literal(*low), literal(*high)) {
+                    (Some(low), Some(high)) => {
+                        let ends = [low.clone(), high.clone()];
+                        ends.into_iter().chain(tried.into_iter().filter(|x| low < *x && *x < high)).collect()
+                    }
+                    _ => Vec::new(),
+                },
+                _ => continue,
+            };
+            variables.push((given.names[0].clone(), values));
+        }
+        variables
+    }
+
+    /// Whether the extents satisfy the law's condition.
+    fn is_inside(&self) -> bool {
+        let extent = |name: &str| self.numbers.get(name).and_then(whole).unwrap_or(1);
+        let [b, h_q, h_k, n_q, n_k, d_k, d_v] = DIMENSIONS.map(extent);
+        let dims = Dims { b, h_q, h_k, n_q, n_k, d_k, d_v };
+        let dtype = qkvet_spec::Dtype::Float64;
+        let env = IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options: OptionSet::default(), dtype };
+        self.law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+    }
+
+    /// Gives indices and matrices that are not random their values.
+    fn bind(&mut self) -> Option<()> {
+        let law = self.law;
+        self.indices.clear();
+        self.matrices.clear();
+        for given in law
+            .given
+            .iter()
+            .filter(|given| given.names.iter().all(|name| self.spoken.contains(name)))
+            .collect::<Vec<_>>()
+        {
+            let name = &given.names[0];
+            match &given.domain {
+                Domain::Index { of, not } => {
+                    let taken = not.as_ref().and_then(|not| self.indices.get(not)).copied();
+                    let index = usize::from(taken == Some(0));
+                    if index >= self.extent(of)? {
+                        return None;
+                    }
+                    self.indices.insert(name.clone(), index);
+                }
+                Domain::Matrix(rows, cols) => {
+                    let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
+                    let salt: usize = name.bytes().map(usize::from).sum();
+                    // Halves from -3/2 to 3/2, few of them equal.
+                    let entry =
+                        |i: usize, j: usize| RBig::from((salt + 3 * i + 5 * j) % 7) / RBig::from(2) - RBig::from(1);
+                    let matrix = (0..rows).map(|i| (0..cols).map(|j| entry(i, j)).collect()).collect();
+                    self.matrices.insert(name.clone(), matrix);
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn extent(&mut self, expr: &Expr) -> Option<usize> {
+        whole(&self.number(expr)?)
+    }
+
+    fn number(&mut self, expr: &Expr) -> Option<RBig> {
+        match self.value(expr)? {
+            Value::Number(x) => Some(x),
+            Value::Matrix(x) if x.len() == 1 && x[0].len() == 1 => x.into_iter().next()?.pop(),
+            _ => None,
+        }
+    }
+
+    fn matrix(&mut self, expr: &Expr) -> Option<Matrix> {
+        match self.value(expr)? {
+            Value::Matrix(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    fn value(&mut self, expr: &Expr) -> Option<Value> {
+        Some(match &expr.kind {
+            ExprKind::Number(x) => Value::Number(literal(*x)?),
+            ExprKind::Name(name) => {
+                let law = self.law;
+                if let Some(x) = self.numbers.get(name) {
+                    Value::Number(x.clone())
+                } else if let Some(x) = self.matrices.get(name) {
+                    Value::Matrix(x.clone())
+                } else if let Some(index) = self.indices.get(name) {
+                    Value::Index(*index)
+                } else {
+                    let (_, expr) = law.lets.iter().find(|(known, _)| known == name)?;
+                    self.value(expr)?
+                }
+            }
+            ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
+                Value::Number(x) => Value::Number(-x),
+                Value::Matrix(x) => Value::Matrix(map(x, |x| Some(-x))?),
+                Value::Index(_) => return None,
+            },
+            ExprKind::Transpose(x) => {
+                let x = self.matrix(x)?;
+                Value::Matrix(transposed(&x))
+            }
+            ExprKind::Binary(BinaryOp::MatMul, x, y) => {
+                let (x, y) = (self.matrix(x)?, transposed(&self.matrix(y)?));
+                let dot =
+                    |row: &Vec<RBig>, col: &Vec<RBig>| row.iter().zip(col).fold(RBig::ZERO, |sum, (x, y)| sum + x * y);
+                Value::Matrix(x.iter().map(|row| y.iter().map(|col| dot(row, col)).collect()).collect())
+            }
+            ExprKind::Binary(op, x, y) => match (self.value(x)?, self.value(y)?) {
+                (Value::Number(x), Value::Number(y)) => Value::Number(combined(*op, &x, &y)?),
+                (Value::Matrix(x), Value::Number(y)) => Value::Matrix(map(x, |x| combined(*op, &x, &y))?),
+                (Value::Number(x), Value::Matrix(y)) => Value::Matrix(map(y, |y| combined(*op, &x, &y))?),
+                (Value::Matrix(x), Value::Matrix(y)) => {
+                    let row =
+                        |(x, y): (&Vec<RBig>, &Vec<RBig>)| x.iter().zip(y).map(|(x, y)| combined(*op, x, y)).collect();
+                    Value::Matrix(x.iter().zip(&y).map(row).collect::<Option<_>>()?)
+                }
+                _ => return None,
+            },
+            ExprKind::Apply { function, args, named } => self.apply(function, args, named)?,
+            _ => return None,
+        })
+    }
+
+    fn apply(&mut self, function: &str, args: &[Expr], named: &[(String, Expr)]) -> Option<Value> {
+        Some(match (function, args) {
+            ("E", [x]) => Value::Number(self.expected(x)?.0),
+            ("Var", [x]) => {
+                let (mean, square) = self.expected(x)?;
+                Value::Number(square - &mean * &mean)
+            }
+            ("sqrt", [x]) => Value::Number(root_of(&self.number(x)?)?),
+            ("ones" | "zeros", [rows, cols @ ..]) => {
+                let rows = self.extent(rows)?;
+                let cols = cols.first().map_or(Some(1), |cols| self.extent(cols))?;
+                let x = RBig::from(u8::from(function == "ones"));
+                Value::Matrix(vec![vec![x; cols]; rows])
+            }
+            ("row" | "col", [x, index]) => {
+                let Value::Index(at) = self.value(index)? else { return None };
+                let x = self.matrix(x)?;
+                if function == "row" {
+                    Value::Matrix(vec![x.get(at)?.clone()])
+                } else {
+                    Value::Matrix(x.iter().map(|row| row.get(at).map(|x| vec![x.clone()])).collect::<Option<_>>()?)
+                }
+            }
+            ("sum", [x]) => {
+                let x = self.matrix(x)?;
+                let by_rows = matches!(named, [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows");
+                let sums = |x: &Matrix| {
+                    x.iter().map(|row| vec![row.iter().fold(RBig::ZERO, |sum, x| sum + x)]).collect::<Matrix>()
+                };
+                Value::Matrix(if by_rows { transposed(&sums(&transposed(&x))) } else { sums(&x) })
+            }
+            _ => return None,
+        })
+    }
+
+    /// `E[x]` and `E[x²]` over every outcome of the random matrices that `x` speaks of.
+    fn expected(&mut self, x: &Expr) -> Option<(RBig, RBig)> {
+        let law = self.law;
+        let (mut cells, mut laid) = (Vec::new(), Vec::new());
+        let spoken = self.spoken(&[x]);
+        for given in &law.given {
+            let name = &given.names[0];
+            if let Domain::Normal { rows, cols, mean, sd } = &given.domain
+                && spoken.contains(name)
+            {
+                let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
+                let (mean, sd) = (self.number(mean)?, self.number(sd)?);
+                let places = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j)));
+                cells.extend(places.map(|(i, j)| (name, i, j, mean.clone(), sd.clone())));
+                laid.push((name, vec![vec![RBig::ZERO; cols]; rows]));
+            }
+        }
+        let power = u32::try_from(cells.len()).ok()?;
+        let count = self.outcomes.len().checked_pow(power).filter(|count| *count <= MAX_OUTCOMES)?;
+        self.spent += count;
+        let before: Vec<_> =
+            laid.into_iter().map(|(name, zeros)| (name, self.matrices.insert(name.clone(), zeros))).collect();
+        let mut sums = Some((RBig::ZERO, RBig::ZERO));
+        for outcome in 0..count {
+            let (mut rest, mut odds) = (outcome, RBig::ONE);
+            for (name, i, j, mean, sd) in &cells {
+                let (deviation, one_in) = self.outcomes[rest % self.outcomes.len()];
+                rest /= self.outcomes.len();
+                odds = odds / RBig::from(one_in);
+                if let Some(matrix) = self.matrices.get_mut(*name) {
+                    matrix[*i][*j] = mean + sd * RBig::from(deviation);
+                }
+            }
+            let x = self.number(x);
+            sums = sums.zip(x).map(|((mean, square), x)| (mean + &odds * &x, square + odds * &x * &x));
+            if sums.is_none() {
+                break;
+            }
+        }
+        for (name, matrix) in before {
+            match matrix {
+                Some(matrix) => drop(self.matrices.insert(name.clone(), matrix)),
+                None => drop(self.matrices.remove(name)),
+            }
+        }
+        sums
+    }
+
+    /// The names that expressions depend on: what they speak of, and what that is made of.
+    fn spoken(&self, of: &[&Expr]) -> BTreeSet<String> {
+        let given =
+            self.law.given.iter().flat_map(|given| given.names.iter().map(move |name| (name, parts(&given.domain))));
+        let lets = self.law.lets.iter().map(|(name, expr)| (name, vec![expr.clone()]));
+        let declared: Vec<(&String, Vec<Expr>)> = given.chain(lets).collect();
+        let mut texts: Vec<Expr> = of.iter().map(|expr| (*expr).clone()).collect();
+        let mut spoken = BTreeSet::new();
+        // A name is made of names above it alone.
+        for (name, made_of) in declared.into_iter().rev() {
+            if texts.iter().any(|text| text.mentions(name)) {
+                spoken.insert(name.clone());
+                texts.extend(made_of);
+            }
+        }
+        let extents = DIMENSIONS.into_iter().filter(|name| texts.iter().any(|text| text.mentions(name)));
+        spoken.extend(extents.map(str::to_owned));
+        spoken
+    }
+}
+
+/// The expressions in a domain.
+fn parts(domain: &Domain) -> Vec<Expr> {
+    let name = |name: &String| Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
+    match domain {
+        Domain::Index { of, not } => std::iter::once(of.clone()).chain(not.as_ref().map(name)).collect(),
+        Domain::Matrix(rows, cols) => vec![rows.clone(), cols.clone()],
+        Domain::Normal { rows, cols, mean, sd } => vec![rows.clone(), cols.clone(), mean.clone(), sd.clone()],
+        _ => Vec::new(),
+    }
+}
+
+fn whole(x: &RBig) -> Option<usize> {
+    if x.is_int() { usize::try_from(x.numerator()).ok() } else { None }
+}
+
+fn combined(op: BinaryOp, x: &RBig, y: &RBig) -> Option<RBig> {
+    match op {
+        BinaryOp::Add => Some(x + y),
+        BinaryOp::Sub => Some(x - y),
+        BinaryOp::Mul => Some(x * y),
+        BinaryOp::Div if !y.is_zero() => Some(x / y),
+        _ => None,
+    }
+}
+
+fn map(x: Matrix, f: impl Fn(RBig) -> Option<RBig>) -> Option<Matrix> {
+    x.into_iter().map(|row| row.into_iter().map(&f).collect()).collect()
+}
+
+fn transposed(x: &Matrix) -> Matrix {
+    let cols = x.first().map_or(0, Vec::len);
+    (0..cols).map(|j| x.iter().map(|row| row[j].clone()).collect()).collect()
+}
+
+/// Every combination of values, those of the first values first; at most [`MAX_POINTS`].
+fn points(variables: &[(String, Vec<RBig>)]) -> Vec<Vec<RBig>> {
+    let count =
+        |each: usize| variables.iter().try_fold(1_usize, |all, (_, values)| all.checked_mul(values.len().min(each)));
+    let each = (1..=6).rev().find(|each| count(*each).is_some_and(|all| all <= MAX_POINTS)).unwrap_or(1);
+    let mut all: Vec<(usize, Vec<RBig>)> = vec![(0, Vec::new())];
+    for (_, values) in variables {
+        let values = values.iter().take(each).enumerate();
+        let extended = |(rank, point): &(usize, Vec<RBig>)| {
+            let (rank, point) = (*rank, point.clone());
+            values
+                .clone()
+                .map(move |(at, x)| (rank + at, point.iter().chain([x]).cloned().collect()))
+                .collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(extended).collect();
+    }
+    all.sort_by_key(|(rank, _)| *rank);
+    all.into_iter().map(|(_, point)| point).collect()
+}
