@@ -3,9 +3,12 @@
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CheckedLaw, Proof};
 
+use crate::exact::{Search, search};
+use crate::moments;
+use crate::render::{Style, render};
 use crate::rewrite::{self, Chain, Found, RULES};
 use crate::show::expression;
-use crate::tree::is_non_negative;
+use crate::tree::{Tree, is_non_negative};
 use crate::unfold::{Claim, Relation, unfold};
 
 /// How much is known.
@@ -46,13 +49,32 @@ impl Status {
     }
 }
 
-/// One line of a proof: what stands there, and why it follows from the line before.
+/// One line of a proof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The expression; equal to the one before it unless the reason says otherwise.
-    pub expression: Expr,
-    /// Why. Empty for the first line of a chain.
+    /// What stands there.
+    pub shown: Shown,
+    /// Why it follows. Empty for the first line of a chain.
     pub reason: String,
+}
+
+/// What stands in a line of a proof.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// An expression, equal to that of the line before.
+    Expression(Expr),
+    /// An equation of its own, as text.
+    Equation(String),
+}
+
+impl Shown {
+    /// As it is printed.
+    pub fn text(&self, style: Style) -> String {
+        match self {
+            Self::Expression(expression) => render(expression, style),
+            Self::Equation(text) => text.clone(),
+        }
+    }
 }
 
 /// What is known about a law.
@@ -76,14 +98,38 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             Err(reason) => outcome(refuted_or(law, Status::Unknown(reason)), Vec::new()),
         },
         Proof::Definition => outcome(refuted_or(law, Status::Definition), Vec::new()),
-        Proof::Moments | Proof::Exact | Proof::Derivation => {
-            outcome(refuted_or(law, Status::Unknown("no method yet".to_owned())), Vec::new())
-        }
+        Proof::Moments => match moments::prove(law) {
+            Ok(steps) => outcome(Status::Proved, steps.into_iter().map(equation).collect()),
+            Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
+            Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
+        },
+        Proof::Exact | Proof::Derivation => outcome(on_instances(law), Vec::new()),
     }
 }
 
-fn refuted_or(_law: &CheckedLaw, otherwise: Status) -> Status {
-    otherwise
+/// Largest extent of the instances that a law is tried on.
+const SIZE: usize = 3;
+
+/// Refuted by an exact instance, or else `otherwise`.
+fn refuted_or(law: &CheckedLaw, otherwise: Status) -> Status {
+    match on_instances(law) {
+        refuted @ Status::Refuted(_) => refuted,
+        Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => otherwise,
+    }
+}
+
+/// What exact values on small instances say.
+fn on_instances(law: &CheckedLaw) -> Status {
+    let Search { confirmed, undecided, counterexample } = search(law, SIZE);
+    match counterexample {
+        Some(example) => Status::Refuted(example.to_string()),
+        None if confirmed > 0 => Status::Checked(confirmed),
+        None => Status::Unknown(format!("none of {undecided} small instances has exact values on both sides")),
+    }
+}
+
+fn equation(step: moments::Step) -> Line {
+    Line { shown: Shown::Equation(format!("{} = {}", step.left, step.right)), reason: step.reason.to_owned() }
 }
 
 fn by_rewriting(law: &CheckedLaw) -> Result<Vec<Line>, String> {
@@ -92,9 +138,9 @@ fn by_rewriting(law: &CheckedLaw) -> Result<Vec<Line>, String> {
     for claim in &claims {
         match claim.relation {
             Relation::NonNegative if is_non_negative(&claim.left) => {
-                lines.push(Line { expression: expression(&claim.left), reason: String::new() });
+                lines.push(Line { shown: shown(&claim.left), reason: String::new() });
                 let reason = "not negative: weights are not, nor are sums and products of what is not";
-                lines.push(Line { expression: expression(&claim.right), reason: reason.to_owned() });
+                lines.push(Line { shown: shown(&claim.right), reason: reason.to_owned() });
             }
             Relation::NonNegative => return Err(format!("the sign of {} is not known", claim.left)),
             Relation::Equal => lines.extend(chain_lines(&checked_chain(claim)?)),
@@ -118,18 +164,23 @@ fn checked_chain(claim: &Claim) -> Result<Chain, String> {
 
 /// The steps that a person would write: those that change what is printed.
 fn chain_lines(chain: &Chain) -> Vec<Line> {
-    let mut lines = vec![Line { expression: expression(&chain.start), reason: String::new() }];
+    let mut lines = vec![Line { shown: shown(&chain.start), reason: String::new() }];
     for step in &chain.steps {
         let reason = RULES.iter().find(|rule| rule.name == step.rule).map_or("", |rule| rule.reason);
-        let line = Line { expression: expression(&step.after), reason: reason.to_owned() };
-        if lines.last().is_none_or(|last| flat(&last.expression) != flat(&line.expression)) {
+        let line = Line { shown: shown(&step.after), reason: reason.to_owned() };
+        if lines.last().is_none_or(|last| last.shown.text(Style::Unicode) != line.shown.text(Style::Unicode)) {
             lines.push(line);
         }
+    }
+    if lines.len() == 1 {
+        // Nothing printed changes: the sides differ in parentheses, or not at all.
+        let end = chain.steps.last().map_or(&chain.start, |step| &step.after);
+        let reason = if chain.steps.is_empty() { "the same, written out" } else { "matrix products are associative" };
+        lines.push(Line { shown: shown(end), reason: reason.to_owned() });
     }
     lines
 }
 
-/// What is printed of an expression: products and sums without the parentheses that associativity leaves out.
-fn flat(expression: &Expr) -> String {
-    crate::render::render(expression, crate::render::Style::Unicode)
+fn shown(tree: &Tree) -> Shown {
+    Shown::Expression(expression(tree))
 }

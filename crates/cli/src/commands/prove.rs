@@ -4,8 +4,8 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use qkvet_prove::outcome::{Outcome, Status, prove as prove_law};
-use qkvet_prove::render::{Style, render, render_law};
+use qkvet_prove::outcome::{Outcome, Shown, Status, prove as prove_law};
+use qkvet_prove::render::{Style, render_law};
 use qkvet_spec::{Catalog, CheckedLaw};
 use serde_json::{Value, json};
 
@@ -88,10 +88,11 @@ impl<'a> Proved<'a> {
         let law = &self.law.law;
         anstream::println!("law {}\n{}\n\n{}\n", law.law, law.title, render_law(self.law, style));
         for line in &self.outcome.lines {
-            let shown = render(&line.expression, style);
-            match line.reason.as_str() {
-                "" => anstream::println!("    {shown}"),
-                reason => anstream::println!("  = {shown}\n        {reason}"),
+            let text = line.shown.text(style);
+            match (&line.shown, line.reason.as_str()) {
+                (_, "") => anstream::println!("    {text}"),
+                (Shown::Expression(_), reason) => anstream::println!("  = {text}\n        {reason}"),
+                (Shown::Equation(_), reason) => anstream::println!("    {text}\n        {reason}"),
             }
         }
         anstream::println!("{}\n", self.conclusion());
