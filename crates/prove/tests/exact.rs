@@ -196,6 +196,19 @@ fn heads_share_keys_by_groups() {
     assert_eq!(outputs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0", "0", "1", "1"]);
 }
 
+/// Nothing to try, or only some instances, but neither a panic nor a matrix of a billion numbers.
+#[test]
+fn domains_without_small_values_are_passed_over() {
+    let none = |search: Search| search.confirmed == 0 && search.undecided == 0 && search.counterexample.is_none();
+    let large =
+        search(&law("given: {X: 'matrix(900000000, d_v)', i: index(900000000)}\noptions: []\nexpect: X == X"), 3);
+    assert!(none(large));
+    assert!(none(search(&law("given: {n: dim(9..16), P: permutation(n)}\noptions: []\nexpect: P == P"), 3)));
+    let margin = "given: {j: index(n_q), t: real(1..4), '(Q, K)': 'separated(j, margin=t)'}\noptions: []\n\
+         expect: attention(Q, K, V) == attention(Q, K, V)";
+    assert!(search(&law(margin), 3).confirmed > 0);
+}
+
 #[test]
 fn what_does_not_fit_is_undecided() {
     let check = |instance: &Instance, lines: &str, expected: &str| match decide(&law(lines), instance) {

@@ -3,6 +3,7 @@
 use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Window};
 
 use super::evaluate::Evaluator;
+use super::function::area;
 use super::instance::{ExactOptions, Instance, Value};
 use super::margin::draw_margin;
 use super::matrices::{ExactMatrices, Lead};
@@ -172,7 +173,7 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             return Some(());
         }
         Domain::Index { of, not } => {
-            let n = known.extent(of).ok()?;
+            let (_, n) = area(1, known.extent(of).ok()?).ok()?;
             let other = match not.as_ref().map(|not| instance.values.get(not)) {
                 Some(Some(Value::Index(other))) => Some(*other),
                 _ => None,
@@ -190,6 +191,7 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
         Domain::Normal { .. } => return None,
         Domain::Permutation(n) => {
             let n = known.extent(n).ok()?;
+            area(n, n).ok()?;
             let mut order = source.shuffled(n);
             if order.is_sorted() && n > 1 {
                 order.rotate_left(1);
@@ -197,19 +199,18 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             Value::Matrices(ExactMatrices::plain(n, n, |i, j| i64::from(order[i] == j)))
         }
         Domain::Subset(n) => {
-            let n = known.extent(n).ok()?;
+            let (_, n) = area(1, known.extent(n).ok()?).ok()?;
             let count = 1 + source.below(n.saturating_sub(1));
             let mut rows = source.shuffled(n);
             rows.truncate(count);
             rows.sort_unstable();
             Value::Indices((!rows.is_empty()).then_some(rows)?)
         }
-        Domain::Matrix(rows, cols) => {
-            Value::Matrices(source.matrices((None, None), known.extent(rows).ok()?, known.extent(cols).ok()?))
-        }
-        Domain::Tensor(rows, cols) => {
-            let lead = (Some(dims.b), Some(dims.h_k));
-            Value::Matrices(source.matrices(lead, known.extent(rows).ok()?, known.extent(cols).ok()?))
+        Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) => {
+            let is_tensor = matches!(given.domain, Domain::Tensor(..));
+            let lead = if is_tensor { (Some(dims.b), Some(dims.h_k)) } else { (None, None) };
+            let (rows, cols) = area(known.extent(rows).ok()?, known.extent(cols).ok()?).ok()?;
+            Value::Matrices(source.matrices(lead, rows, cols))
         }
         Domain::Separated { j, margin } => return draw_margin(instance, dims, j, margin, 1, source),
         Domain::Opposed { j, margin } => return draw_margin(instance, dims, j, margin, -1, source),

@@ -36,7 +36,7 @@ pub(super) fn draw_margin(
     source: &mut Source,
 ) -> Option<()> {
     let Some(Value::Index(j)) = instance.values.get(j) else { return None };
-    let j = *j;
+    let j = Some(*j).filter(|j| *j < d.n_k)?;
     // √d_k ≤ d_k, so that the margin is kept with a rational number of steps.
     let over = match &instance.options.scale {
         Some(scale) => scale.inverse().ok()?,
