@@ -108,7 +108,7 @@ pub enum Proof {
     Rewrite,
     /// By exact evaluation.
     Exact,
-    /// By two-point enumeration of moments.
+    /// By linearity and independence of moments, for all parameters and extents.
     Moments,
     /// By a derivation with an inequality.
     Derivation,
@@ -168,7 +168,7 @@ pub struct Law {
     /// What fails beside it, in words: the contrast that gives the law its point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contrast: Option<String>,
-    /// Faults that break this law.
+    /// Faults that break this law; none for one that asks a target nothing.
     pub catches: Vec<String>,
     /// Where it comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
