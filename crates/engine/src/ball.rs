@@ -93,9 +93,16 @@ impl Ball {
         Self::between(lower(self.low().max(0.0).sqrt()), up(self.high().max(0.0).sqrt()))
     }
 
-    /// `1/(1 + e^−x)`.
+    /// `1/(1 + e^−x)`, which lies between 0 and 1 and grows with `x`.
     pub fn sigmoid(self) -> Self {
-        Self::exact(1.0) / (Self::exact(1.0) + (-self).exp())
+        if self.rad > 1.0 {
+            let ends = [self.low(), self.high()].map(|end| Self::exact(end).sigmoid());
+            return Self::between(ends[0].low().max(0.0), ends[1].high().min(1.0));
+        }
+        // The exponential that does not overflow.
+        let e = if self.mid < 0.0 { self.exp() } else { (-self).exp() };
+        let sum = Self::exact(1.0) + e;
+        if self.mid < 0.0 { e / sum } else { Self::exact(1.0) / sum }
     }
 
     /// `|x|`.
@@ -235,6 +242,19 @@ mod tests {
         let (up, down) = (Ball::exact(3.0).sigmoid(), Ball::exact(-3.0).sigmoid());
         assert!(holds(up + down, 1.0));
         assert!(up.rad < 1e-14);
+    }
+
+    #[test]
+    fn logistic_never_leaves_0_to_1() {
+        for (x, low, high) in [
+            (Ball::exact(-1100.0), 0.0, 1e-260),
+            (Ball::exact(1100.0), 1.0 - 1e-15, 1.0),
+            (Ball::between(-2.0, 2.0), 0.119_202_922_022_117_55, 0.880_797_077_977_882_5),
+            (Ball { rad: f64::INFINITY, soft: f64::INFINITY, ..Ball::exact(0.0) }, 0.0, 1.0),
+        ] {
+            let got = x.sigmoid();
+            assert!(holds(got, low) && holds(got, high) && got.rad <= (high - low) / 2.0 + 1e-15, "{x:?}: {got:?}");
+        }
     }
 
     #[test]

@@ -224,6 +224,12 @@ impl<'a> Draft<'a> {
                 let shape = [self.plan.dims.h_k, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
                 self.tensor(name, Role::of_width(cols), shape)
             }
+            Domain::Grid(rows, cols) => {
+                let (b, heads) = (self.plan.dims.b, self.plan.dims.h_k);
+                let shape = [heads, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                let data = self.fill(name, b, shape, |_, _, _, _, draws| self.family.grid(draws));
+                matrices(Some(b), Some(heads), shape[1], shape[2], data)
+            }
         };
         self.bindings.insert(name.clone(), binding);
         Ok(())

@@ -100,7 +100,7 @@ impl Family {
             return f64::from(u8::from(one));
         }
         let x = match (self.values, role) {
-            (Values::Grid, _) => draws.symmetric(16) / 8.0,
+            (Values::Grid, _) => self.grid(draws),
             (Values::Exact | Values::Routed, Role::Value) => draws.symmetric(4),
             (Values::Exact | Values::Routed, _) => draws.symmetric(8) / 8.0,
             (Values::Peaked, Role::Query) => self.normal(draws) * self.spread,
@@ -120,6 +120,11 @@ impl Family {
             _ => self.normal(draws),
         };
         round(x, self.dtype)
+    }
+
+    /// A multiple of 1/8 from −2 to 2; 0 or 1 in the last step of shrinking.
+    pub(crate) fn grid(&self, draws: &mut Draws) -> f64 {
+        if self.tiny { f64::from(u8::from(draws.one_in(2))) } else { draws.symmetric(16) / 8.0 }
     }
 
     /// Standard normal with as many significant bits as the format has use for.

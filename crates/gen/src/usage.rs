@@ -33,11 +33,13 @@ impl Usage {
         for given in &law.given {
             match &given.domain {
                 Domain::Index { of, .. } | Domain::Permutation(of) | Domain::Subset(of) => collect(of, &mut names),
-                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) => {
+                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
                     collect(rows, &mut names);
                     collect(cols, &mut names);
-                    own.push(Role::of_width(cols));
-                    if matches!(given.domain, Domain::Tensor(..)) {
+                    if !matches!(given.domain, Domain::Grid(..)) {
+                        own.push(Role::of_width(cols));
+                    }
+                    if !matches!(given.domain, Domain::Matrix(..)) {
                         names.extend(["b", "h_k"].map(str::to_owned));
                     }
                 }
@@ -57,11 +59,12 @@ impl Usage {
                     || law.lets.iter().any(|(given, _)| given == name)
             })
             .collect();
-        let implied: [(&str, &[&str]); 6] = [
+        let implied: [(&str, &[&str]); 7] = [
             ("Q", &["b", "h_q", "n_q", "d_k"]),
             ("K", &["b", "h_k", "n_k", "d_k"]),
             ("V", &["b", "h_k", "n_k", "d_v"]),
             ("attended", &["b", "h_q", "n_q"]),
+            ("visible", &["b", "h_q", "n_q", "n_k"]),
             ("hidden", &["b", "h_k", "n_k"]),
             ("repeat_heads", &["h_q", "h_k"]),
         ];

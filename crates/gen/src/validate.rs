@@ -184,6 +184,7 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             Domain::Subset(n) => Kind::Indices(size(n)?),
             Domain::Matrix(rows, cols) => Kind::Matrices(None, None, size(rows)?, size(cols)?),
             Domain::Tensor(rows, cols) => Kind::Matrices(Some(b), Some(h_k), size(rows)?, size(cols)?),
+            Domain::Grid(rows, cols) => Kind::Grid(Some(b), Some(h_k), size(rows)?, size(cols)?),
         };
         if let (Kind::Dim(..), Some(Binding::Dim(n))) = (&kind, case.bindings.get(name)) {
             extents.add(name, *n);
@@ -329,6 +330,7 @@ enum Kind {
     Real(f64, f64),
     Matrices(Option<usize>, Option<usize>, usize, usize),
     Permutation(usize),
+    Grid(Option<usize>, Option<usize>, usize, usize),
 }
 
 impl Kind {
@@ -353,6 +355,13 @@ impl Kind {
                 }
                 check_elements(data, dtype, place)
             }
+            (Self::Grid(b, h, rows, cols), Binding::Matrices(m)) => {
+                Self::Matrices(*b, *h, *rows, *cols).check(binding, dtype, place)?;
+                match m.data.iter().find(|x| x.abs() > 2.0 || (*x * 8.0).fract() != 0.0) {
+                    Some(x) => wrong(format!("the element {x:?}")),
+                    None => Ok(()),
+                }
+            }
             (Self::Permutation(n), Binding::Matrices(m)) => {
                 Self::Matrices(None, None, *n, *n).check(binding, dtype, place)?;
                 if is_permutation(&m.data, *n) { Ok(()) } else { wrong("another matrix".to_owned()) }
@@ -372,6 +381,9 @@ impl Kind {
             Self::Indices(n) => format!("ascending indices below {n}"),
             Self::Real(low, high) => format!("a number in {low}..{high}"),
             Self::Matrices(batch, heads, rows, cols) => extents(*batch, *heads, *rows, *cols),
+            Self::Grid(batch, heads, rows, cols) => {
+                format!("{} of multiples of 1/8 from -2 to 2", extents(*batch, *heads, *rows, *cols))
+            }
             Self::Permutation(n) => format!("a permutation matrix ({n}, {n})"),
         }
     }
@@ -399,6 +411,16 @@ fn extents(batch: Option<usize>, heads: Option<usize>, rows: usize, cols: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grids_have_multiples_of_an_eighth_up_to_2() {
+        let fits = |x: f64| {
+            let binding = Matrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] };
+            Kind::Grid(None, None, 1, 1).check(&Binding::Matrices(binding), Dtype::Float32, "variable `c`").is_ok()
+        };
+        assert!([0.0, -0.0, 0.125, -2.0, 1.875, 2.0].into_iter().all(fits));
+        assert!(![0.0625, 2.125, -2.0625, f64::INFINITY, f64::NAN].into_iter().any(fits));
+    }
 
     #[test]
     fn permutations_have_one_1_in_each_row_and_column() {

@@ -135,6 +135,23 @@ impl CallOptions {
             CallOption::Packed => self.packed.is_some(),
         }
     }
+
+    /// Turns an option off.
+    pub fn clear(&mut self, option: CallOption) {
+        match option {
+            CallOption::Scale => self.scale = None,
+            CallOption::Causal => self.causal = false,
+            CallOption::Mask => self.mask = None,
+            CallOption::Bias => self.bias = None,
+            CallOption::Softcap => self.softcap = None,
+            CallOption::Window => self.window = None,
+            CallOption::Sinks => self.sinks = None,
+            CallOption::AlibiSlopes => self.alibi_slopes = None,
+            CallOption::KeyLengths => self.key_lengths = None,
+            CallOption::QueryLengths => self.query_lengths = None,
+            CallOption::Packed => self.packed = None,
+        }
+    }
 }
 
 impl Call {

@@ -408,7 +408,7 @@ mod tests {
     fn ill_shaped_laws_are_shown_in_place() {
         let check = |expect: &str, parts: &[&str]| {
             let source = format!(
-                "law: x\ntitle: t\ngiven:\n  P: permutation(n_k)\nproof: exact\ncatches: []\nexpect: {expect}\n"
+                "law: x\ntitle: t\ngiven: {{P: permutation(n_k), j: index(n_k), S: subset(n_k)}}\nlet: {{}}\n\nproof: exact\ncatches: []\nexpect: {expect}\n"
             );
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
@@ -424,6 +424,19 @@ mod tests {
         check("attention(Q, K, V, maks=P) == Q", &["did you mean `mask`?"]);
         check("attention(Q, K, V)", &["expected a relation"]);
         check("attention(Q, K) == Q", &["expected 3 arguments, got 2"]);
+        check("attention(Q, K, V, causal=P) == Q", &["argument `causal`: expected `off`", "gets the case's"]);
+        check("attention(Q, K, V, mask=of) == Q", &["name `of`"]);
+        check("lse(Q, K, V, V) == Q", &["expected 3 arguments, got 4"]);
+        check("lse(Q, K, select(V, S)) == Q", &["rows of key and value: expected n_k on both sides, got n_k and |S|"]);
+        check("select(V, others(S, n_k)) == V", &["expected -|S| + n_k on both sides, got -|S| + n_k and n_k"]);
+        check("others(j, n_k) == P", &["argument 1 of `others`: expected a set of indices, got an index"]);
+        check("head(P, j) == P", &["`head`: expected a matrix with heads, got one for all"]);
+        check("as_bias(j) == P", &["argument 1 of `as_bias`: expected a matrix, got an index"]);
+        check(
+            "scale_rows(V, P) == V",
+            &["argument 2 of `scale_rows`: expected one factor a row, got a matrix (n_k, n_k)"],
+        );
+        check("scale_rows(V, ones(n_q)) == V", &["rows in `scale_rows`: expected n_k on both sides, got n_k and n_q"]);
         check("'attention(Q, K, W) == Q'", &["x.yaml:7:26", "name `W`"]);
     }
 

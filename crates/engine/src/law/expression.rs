@@ -109,6 +109,7 @@ impl Evaluator<'_> {
             "d_k" => size(d.d_k),
             "d_v" => size(d.d_v),
             "attended" => Ok(Value::Matrices(self.attended())),
+            "visible" => Ok(Value::Matrices(self.visible_matrix())),
             other => Err(Stop::Law(format!("name `{other}`: not bound by the case"))),
         }
     }

@@ -58,6 +58,9 @@ impl Evaluator<'_> {
             }
             "exp" | "sqrt" | "sigmoid" => {
                 let value = self.value(&args[0])?;
+                if matches!(value, Value::Matrices(_) | Value::Returned(_)) {
+                    return Ok(Value::Matrices(self.matrices(&value)?.each(Ball::sigmoid)));
+                }
                 let x = self.number(&value)?;
                 return Ok(Value::Number(match function {
                     "exp" => x.exp(),
@@ -100,7 +103,11 @@ impl Evaluator<'_> {
                 BallMatrices::plain(n, n, |i, j| f64::from(u8::from(i == j)))
             }
             "row" | "drop_row" | "scale_row" => {
-                let m = self.matrix(&args[0])?;
+                let value = self.value(&args[0])?;
+                if matches!(value, Value::Absent) {
+                    return Ok(Value::Absent);
+                }
+                let m = self.matrices(&value)?;
                 let i = self.index(&args[1], m.rows)?;
                 match function {
                     "row" => m.select(&[i]),
@@ -128,6 +135,13 @@ impl Evaluator<'_> {
                     _ => return Err(Stop::Law("`select`: expected row numbers within the matrix".to_owned())),
                 }
             }
+            "others" => {
+                let (_, n) = area(1, self.integer(&args[1])?)?;
+                return match self.value(&args[0])? {
+                    Value::Indices(set) => Ok(Value::Indices((0..n).filter(|at| !set.contains(at)).collect())),
+                    _ => Err(Stop::Law("`others`: expected a set of indices".to_owned())),
+                };
+            }
             "indicator" => {
                 let (_, n) = area(1, self.integer(&args[1])?)?;
                 match self.value(&args[0])? {
@@ -149,15 +163,32 @@ impl Evaluator<'_> {
                 let m = self.matrix(&args[0])?;
                 self.repeat_heads(&m)
             }
-            "item" => {
+            "item" | "head" | "as_bias" => {
                 let value = self.value(&args[0])?;
                 if matches!(value, Value::Absent) {
                     return Ok(Value::Absent);
                 }
                 let m = self.matrices(&value)?;
-                let b = self.index(&args[1], m.batch.unwrap_or(1))?;
-                let data = (0..m.heads.unwrap_or(1)).flat_map(|h| m.at(b, h).to_vec()).collect();
-                BallMatrices { batch: None, data, ..m }
+                let (batch, heads) = m.leads();
+                match function {
+                    "item" => {
+                        let b = self.index(&args[1], batch)?;
+                        let data = (0..heads).flat_map(|h| m.at(b, h).to_vec()).collect();
+                        BallMatrices { batch: None, data, ..m }
+                    }
+                    "head" => {
+                        let h = self.index(&args[1], heads)?;
+                        let data = (0..batch).flat_map(|b| m.at(b, h).to_vec()).collect();
+                        BallMatrices { heads: None, data, ..m }
+                    }
+                    // 0 where the mask shows a key, −∞ where it hides one.
+                    _ => m.each(|x| Ball::exact(if x == Ball::exact(0.0) { f64::NEG_INFINITY } else { 0.0 })),
+                }
+            }
+            "scale_rows" => {
+                let (m, factors) = (self.matrix(&args[0])?, self.matrix(&args[1])?);
+                let (m, factors) = self.align_leads(m, factors)?;
+                scale_rows(&m, &factors)
             }
             "min" | "max" | "sum" => {
                 let m = self.matrix(&args[0])?;
@@ -255,6 +286,13 @@ impl Evaluator<'_> {
             return_lse: want == Want::Lse,
         };
         for (name, expr) in named {
+            if expr.is_off() {
+                CallOption::ALL
+                    .into_iter()
+                    .filter(|option| option.name() == name)
+                    .for_each(|off| call.options.clear(off));
+                continue;
+            }
             let value = self.value(expr)?;
             match name.as_str() {
                 "scale" => {
@@ -351,6 +389,12 @@ fn mean_heads(m: &BallMatrices) -> BallMatrices {
         data.extend(sum.into_iter().map(|sum| sum / count));
     }
     BallMatrices { batch: m.batch, heads: None, rows: m.rows, cols: m.cols, data }
+}
+
+/// `diag(c) · X`; leads must already agree or be absent.
+fn scale_rows(m: &BallMatrices, factors: &BallMatrices) -> BallMatrices {
+    let ones = BallMatrices::plain(1, m.cols, |_, _| 1.0);
+    m.zip(&factors.matmul(&ones), |x, factor| x * factor)
 }
 
 fn concat_rows(x: &BallMatrices, y: &BallMatrices) -> BallMatrices {

@@ -66,6 +66,13 @@ impl Evaluator<'_> {
         visibility(self.judge.meaning, self.case.dims, self.case.dtype, &self.case.options)
     }
 
+    /// 1 where a query of the case sees a key: `(b, h_q, n_q, n_k)`.
+    pub(super) fn visible_matrix(&self) -> BallMatrices {
+        let d = self.case.dims;
+        let data = self.visible().into_iter().map(|sees| Ball::exact(f64::from(u8::from(sees)))).collect();
+        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
+    }
+
     /// The index maps of the meaning for the case.
     pub(super) fn maps(&self) -> Maps<'_> {
         Maps::of(self.judge.meaning, self.case.dims, self.case.dtype, &self.case.options)

@@ -56,6 +56,9 @@ pub enum Domain {
     Matrix(Expr, Expr),
     /// One matrix for each batch item and key/value head.
     Tensor(Expr, Expr),
+    /// As [`Domain::Tensor`], of multiples of 1/8 from −2 to 2: sums of two and small multiples are exact in every format
+    /// of 16 bits.
+    Grid(Expr, Expr),
     /// Query and key such that `scale · q_i·k_j` exceeds every other scaled score by at least `margin`.
     Separated {
         /// The index variable.
@@ -88,7 +91,7 @@ pub struct Given {
     pub domain: Domain,
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "dim",
     "index",
     "real",
@@ -101,6 +104,7 @@ const KINDS: [&str; 14] = [
     "bias",
     "matrix",
     "tensor",
+    "grid",
     "separated",
     "opposed",
 ];
@@ -203,16 +207,19 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
             let domain = if function == "mask" { Domain::Mask } else { Domain::Bias };
             (domain, vec![Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_q")), rows, cols }])
         }
-        "matrix" | "tensor" => {
+        "matrix" | "tensor" | "grid" => {
             arity(2).and(allow(&[]))?;
             let (rows, cols) = (scope.dim(&args[0])?, scope.dim(&args[1])?);
-            if function == "matrix" {
-                (Domain::Matrix(args[0].clone(), args[1].clone()), vec![Type::plain(rows, cols)])
-            } else {
-                let tensor =
-                    Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_k")), rows, cols };
-                (Domain::Tensor(args[0].clone(), args[1].clone()), vec![tensor])
-            }
+            let (batch, heads) = match function.as_str() {
+                "matrix" => (None, None),
+                _ => (Some(Dim::symbol("b")), Some(Dim::symbol("h_k"))),
+            };
+            let domain = match function.as_str() {
+                "matrix" => Domain::Matrix,
+                "tensor" => Domain::Tensor,
+                _ => Domain::Grid,
+            };
+            (domain(args[0].clone(), args[1].clone()), vec![Type::Matrix { batch, heads, rows, cols }])
         }
         "separated" | "opposed" => {
             arity(1).and(allow(&["margin"]))?;

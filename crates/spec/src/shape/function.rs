@@ -6,7 +6,7 @@ use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 34] = [
+pub(crate) const FUNCTIONS: [&str; 38] = [
     "attention",
     "exact",
     "weights",
@@ -21,6 +21,7 @@ pub(crate) const FUNCTIONS: [&str; 34] = [
     "col",
     "select",
     "drop_row",
+    "others",
     "indicator",
     "where",
     "hidden",
@@ -28,7 +29,10 @@ pub(crate) const FUNCTIONS: [&str; 34] = [
     "mean_heads",
     "repeat_heads",
     "item",
+    "head",
+    "as_bias",
     "scale_row",
+    "scale_rows",
     "spread",
     "norm_max",
     "exp",
@@ -74,14 +78,14 @@ pub(super) fn apply(
     span: &Span,
 ) -> Result<Type, ExprError> {
     let call = CallSite { scope, function, args, span };
-    let options: &[&str] = match function {
-        "attention" | "exact" | "weights" | "lse" | "exact_lse" => &["scale", "mask", "bias"],
-        "min" | "max" | "sum" => &["axis"],
-        _ => &[],
+    let options: Vec<&str> = match function {
+        "attention" | "exact" | "weights" | "lse" | "exact_lse" => CallOption::ALL.map(CallOption::name).to_vec(),
+        "min" | "max" | "sum" => vec!["axis"],
+        _ => Vec::new(),
     };
     for (key, value) in named {
         if !options.contains(&key.as_str()) {
-            return Err(unknown_in("argument", key, value.span.clone(), options.iter().copied()));
+            return Err(unknown_in("argument", key, value.span.clone(), options));
         }
     }
     match function {
@@ -115,6 +119,13 @@ pub(super) fn apply(
             match type_of(scope, &args[1])? {
                 Type::Indices(n) => Ok(with(lead, n, cols)),
                 other => Err(call.wrong(1, "a set of indices", &other)),
+            }
+        }
+        "others" => {
+            call.arity(2, 2)?;
+            match type_of(scope, &args[0])? {
+                Type::Indices(n) => Ok(Type::Indices(scope.dim(&args[1])?.minus(&n))),
+                other => Err(call.wrong(0, "a set of indices", &other)),
             }
         }
         "indicator" => {
@@ -178,6 +189,18 @@ pub(super) fn apply(
             call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
             Ok(with((None, lead.1), rows, cols))
         }
+        "head" => {
+            let (lead, rows, cols) = call.matrix(0, 2)?;
+            call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
+            if lead.1.is_none() {
+                return Err(ExprError::new(span.clone(), "`head`: expected a matrix with heads, got one for all"));
+            }
+            Ok(with((lead.0, None), rows, cols))
+        }
+        "as_bias" => {
+            let (lead, rows, cols) = call.matrix(0, 1)?;
+            Ok(with(lead, rows, cols))
+        }
         "scale_row" => {
             let (lead, rows, cols) = call.matrix(0, 3)?;
             call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
@@ -188,9 +211,22 @@ pub(super) fn apply(
             let (lead, rows, cols) = call.matrix(0, 1)?;
             Ok(with(lead, rows, cols))
         }
+        "scale_rows" => {
+            let (left, rows, cols) = call.matrix(0, 2)?;
+            let (right, factors, one) = call.matrix(1, 2)?;
+            call.same(&rows, &factors, "rows")?;
+            if !one.is_one() {
+                return Err(call.wrong(1, "one factor a row", &type_of(scope, &args[1])?));
+            }
+            Ok(with(join(left, right, span)?, rows, cols))
+        }
         "spread" | "norm_max" => {
             call.matrix(0, 1)?;
             Ok(Type::Scalar)
+        }
+        "sigmoid" if matches!(args, [x] if matches!(type_of(scope, x)?, Type::Matrix { .. })) => {
+            let (lead, rows, cols) = call.matrix(0, 1)?;
+            Ok(with(lead, rows, cols))
         }
         "exp" | "sqrt" | "sigmoid" => {
             call.arity(1, 1)?;
@@ -282,10 +318,12 @@ impl CallSite<'_> {
         }
     }
 
-    /// `attention(Q, K, V)`, `exact(Q, K, V)`, `weights(Q, K)`, `lse(Q, K)` or `exact_lse(Q, K)` with named options.
+    /// `attention(Q, K, V)`, `exact(Q, K, V)`, `weights(Q, K)`, `lse(Q, K)` or `exact_lse(Q, K)` with named options; the last three
+    /// take values as well, which are the case's where there are none.
     fn attention(&self, named: &[(String, Expr)]) -> Result<Type, ExprError> {
         let gives_lse = self.function.ends_with("lse");
-        let arity = if gives_lse || self.function == "weights" { 2 } else { 3 };
+        let gives_output = !gives_lse && self.function != "weights";
+        let arity = if gives_output { 3 } else { self.args.len().clamp(2, 3) };
         let (query, n_q, d_k) = self.matrix(0, arity)?;
         let (key, n_k, key_width) = self.matrix(1, arity)?;
         if d_k != key_width {
@@ -303,10 +341,19 @@ impl CallSite<'_> {
                 return Err(mismatch("heads of key and value", x, y, self.span));
             }
             join(query.clone(), value, self.span)?;
-            cols = d_v;
+            if gives_output {
+                cols = d_v;
+            }
         }
         join(query.clone(), key, self.span)?;
         for (name, value) in named {
+            if value.is_off() {
+                continue;
+            }
+            if !["scale", "mask", "bias"].contains(&name.as_str()) {
+                let error = ExprError::new(value.span.clone(), format!("argument `{name}`: expected `off`"));
+                return Err(error.hint(format!("a call that does not name `{name}` gets the case's")));
+            }
             let ty = type_of(self.scope, value)?;
             if name == CallOption::Scale.name() {
                 if !matches!(ty, Type::Scalar | Type::Integer(_)) {

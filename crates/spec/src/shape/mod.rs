@@ -95,6 +95,7 @@ impl Scope {
             "attended".to_owned(),
             Type::Matrix { batch: Some(d("b")), heads: Some(d("h_q")), rows: d("n_q"), cols: Dim::constant(1) },
         );
+        names.insert("visible".to_owned(), four("h_q", "n_q", "n_k"));
         Self { names }
     }
 

@@ -23,6 +23,11 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// Whether it is the word `off`, which as an option of a call takes the case's away.
+    pub fn is_off(&self) -> bool {
+        matches!(&self.kind, ExprKind::Name(name) if name == "off")
+    }
+
     /// Whether the variable `name` occurs.
     pub fn mentions(&self, name: &str) -> bool {
         self.find(&|expr| matches!(&expr.kind, ExprKind::Name(other) if other == name)).is_some()
