@@ -22,6 +22,14 @@ impl Monomial {
         Self { numerator: 1, denominator: 1, symbols: vec![text] }
     }
 
+    /// `1/n` of an extent.
+    pub fn inverse(extent: &str) -> Self {
+        match extent.parse().ok().and_then(|n| Self::fraction(1, n)) {
+            Some(fraction) => fraction,
+            None => Self::symbol(&format!("inv({extent})")),
+        }
+    }
+
     /// The product; `None` if a part of the fraction leaves 64 bits.
     pub fn times(&self, other: &Self) -> Option<Self> {
         let mut symbols = [self.symbols.as_slice(), other.symbols.as_slice()].concat();

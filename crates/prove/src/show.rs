@@ -76,8 +76,11 @@ fn negated(tree: &Tree) -> Option<Tree> {
     })
 }
 
+/// `inv(n)` is `1 / n`.
 fn scalar(text: &str) -> Expr {
-    parse(&text.replace('·', "*")).unwrap_or_else(|_| leaf(text))
+    let inverse = text.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
+    let text = inverse.map_or_else(|| text.replace('·', "*"), |extent| format!("1 / ({extent})"));
+    parse(&text).unwrap_or_else(|_| leaf(&text))
 }
 
 /// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left out.

@@ -68,7 +68,7 @@ fn unknown(what: &str, got: impl Into<String>) -> NotUnfolded {
 /// At which item and head an expression is looked at.
 #[derive(Clone, Default)]
 struct Place {
-    /// The index of the batch item, if it is a certain one.
+    /// The indices of the batch item and head, where they are certain ones.
     item: Option<String>,
     /// The number of the head, among heads that the law lists.
     head: Option<usize>,
@@ -95,7 +95,9 @@ impl<'a> Unfolder<'a> {
         for given in &law.given {
             match &given.domain {
                 Domain::Permutation(n) => declare(&given.names[0], n, n)?,
-                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) => declare(&given.names[0], rows, cols)?,
+                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
+                    declare(&given.names[0], rows, cols)?
+                }
                 _ => {}
             }
         }
@@ -161,12 +163,12 @@ impl<'a> Unfolder<'a> {
                 (None, None) => Err(unknown("product", "two matrices")),
             },
             ExprKind::Binary(BinaryOp::Div, x, y) => {
-                let inverse = match y.kind {
+                let inverse = match &y.kind {
                     #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-                    ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => Monomial::fraction(1, n as i64),
-                    _ => None,
+                    ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => Monomial::fraction(1, *n as i64),
+                    _ => Dim::from_expr(y, &|_| true).ok().map(|extent| Monomial::inverse(&text(&extent))),
                 };
-                let inverse = inverse.ok_or_else(|| unknown("quotient", "a divisor that is not a whole number"))?;
+                let inverse = inverse.ok_or_else(|| unknown("quotient", "a divisor that is no extent"))?;
                 Ok(Tree::new("sc", [Tree::leaf(&inverse.to_string()), self.term(x, place)?]))
             }
             ExprKind::Apply { function, args, named } => self.apply(function, args, named, place),
@@ -183,13 +185,19 @@ impl<'a> Unfolder<'a> {
             Some(Domain::Mask) => return Ok(self.case_mask(place)),
             Some(Domain::Bias) => return Ok(self.case_bias(place)),
             Some(Domain::Matrix(..)) => return Ok(Tree::leaf(name)),
-            Some(Domain::Tensor(..)) => {}
+            Some(Domain::Tensor(..) | Domain::Grid(..)) => {}
             Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}
             Some(_) => return Err(unknown("name", name)),
             None if name == "attended" => {
                 let mask = self.visible(None, ("n_q", "n_k"), place)?;
                 let sees_all = mask == Tree::leaf("all");
                 return Ok(if sees_all { Tree::ones(&Dim::symbol("n_q")) } else { Tree::new("att", [mask]) });
+            }
+            None if name == "visible" => {
+                let mask = self.visible(None, ("n_q", "n_k"), place)?;
+                let sees_all = mask == Tree::leaf("all");
+                let all = || Tree::all_ones(&Dim::symbol("n_q"), &Dim::symbol("n_k"));
+                return Ok(if sees_all { all() } else { mask });
             }
             None if matches!(name, "Q" | "K" | "V") => {}
             None => return Err(unknown("name", name)),
@@ -250,9 +258,22 @@ impl<'a> Unfolder<'a> {
                 Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
             }
             "repeat_heads" => self.term(&args[0], place),
-            "item" => {
-                let place = Place { item: Some(index(&args[1])?), ..place.clone() };
-                self.term(&args[0], &place)
+            // A certain item or head: what belongs to it has a name of its own.
+            "item" | "head" => {
+                let one = index(&args[1])?;
+                let one = place.item.as_ref().map_or_else(|| one.clone(), |outer| format!("{outer},{one}"));
+                self.term(&args[0], &Place { item: Some(one), ..place.clone() })
+            }
+            // One row of the identity negated: a reflection.
+            "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
+                let n = self.term(&args[0], place)?;
+                let (rows, _) = self.shape(&n)?;
+                if number(&args[2]) != Monomial::fraction(-1, 1) {
+                    return Err(unknown("scale_row", "a factor other than -1"));
+                }
+                let own = format!("flip-{}:{rows}", index(&args[1])?);
+                self.names.insert(own.clone(), (rows.clone(), rows));
+                Ok(Tree::new("orth", [Tree::leaf(&own)]))
             }
             "heads" => match place.head.and_then(|head| args.get(head)) {
                 Some(arg) => self.term(arg, place),

@@ -50,7 +50,11 @@ fn permutations_that_do_not_pass() {
     refuted(&tokens, "attention(X, P @ Y, P @ Y) == P @ attention(X, Y, Y)");
     // A permutation that queries and keys share is not one that the values may do without.
     refuted(&tokens, "attention(P @ X, P @ X, X) == P @ attention(X, X, X)");
-    ill_shaped(&["given: {P: permutation(n_q)}"], "attention(P @ Q, P @ K, V) == P @ attention(Q, K, V)", ["n_q", "n_k"]);
+    ill_shaped(
+        &["given: {P: permutation(n_q)}"],
+        "attention(P @ Q, P @ K, V) == P @ attention(Q, K, V)",
+        ["n_q", "n_k"],
+    );
 }
 
 #[test]
@@ -75,7 +79,10 @@ fn rows_that_do_not_sum_to_one() {
 #[test]
 fn axes_and_sides_that_are_not_the_same() {
     refuted(&["given: {A: matrix(2, 2)}"], "softmax_rows(A.T) == softmax_rows(A).T");
-    refuted(&["given: {X: tensor(2, d_k), Y: tensor(2, d_k), W: tensor(2, d_v)}"], "attention(X, Y, W) == attention(Y, X, W)");
+    refuted(
+        &["given: {X: tensor(2, d_k), Y: tensor(2, d_k), W: tensor(2, d_v)}"],
+        "attention(X, Y, W) == attention(Y, X, W)",
+    );
     refuted(&["given: {A: matrix(2, 2), c: matrix(1, 2)}"], "softmax_rows(A + ones(2) @ c) == softmax_rows(A)");
     // The output is as wide as a value.
     refuted(&[], "shape(attention(Q, K, V)) == (b, h_q, n_q, d_k)");
@@ -84,7 +91,9 @@ fn axes_and_sides_that_are_not_the_same() {
 
 #[test]
 fn moments_that_are_others() {
-    let given = ["given: {mu: number(), sigma: positive(), q: 'normal(1, d_k, mean=mu, sd=sigma)', k: 'normal(1, d_k, mean=mu, sd=sigma)'}"];
+    let given = [
+        "given: {mu: number(), sigma: positive(), q: 'normal(1, d_k, mean=mu, sd=sigma)', k: 'normal(1, d_k, mean=mu, sd=sigma)'}",
+    ];
     for expect in ["Var[q @ k.T] == d_k * sigma * sigma", "E[q @ k.T] == d_k * mu * mu + sigma", "Var[q @ k.T] == 1"] {
         match status(&given, expect, Proof::Moments) {
             Ok(Status::Refuted(example)) => println!("{expect}: {example}"),

@@ -103,6 +103,7 @@ fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
 fn number(tree: &Tree, names: &BTreeMap<String, Meant>) -> f64 {
     match (&*tree.op, tree.args.as_slice()) {
         ("times", [x, y]) => number(x, names) * number(y, names),
+        ("inverse", [n]) => 1.0 / extent(n, names) as f64,
         (name, []) => match names.get(name) {
             Some(Meant::Number(x)) => *x,
             _ => name.parse().unwrap(),

@@ -206,7 +206,7 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             rows.sort_unstable();
             Value::Indices((!rows.is_empty()).then_some(rows)?)
         }
-        Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) => {
+        Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
             let is_tensor = matches!(given.domain, Domain::Tensor(..));
             let lead = if is_tensor { (Some(dims.b), Some(dims.h_k)) } else { (None, None) };
             let (rows, cols) = area(known.extent(rows).ok()?, known.extent(cols).ok()?).ok()?;

@@ -36,6 +36,13 @@ impl Evaluator {
                     Ok((&power([b, h, i, j])? * &sum.inverse()?).into())
                 })?
             }
+            "sigmoid" if matches!(self.value(&args[0])?, Value::Matrices(_)) => {
+                let m = self.matrices(&args[0])?;
+                ExactMatrices::build(m.lead(), m.rows, m.cols, |place| {
+                    let power = m.at(place, m.heads).negated()?.exp()?;
+                    Ok((&Exact::from(1) + &power).inverse()?.into())
+                })?
+            }
             "exp" | "sqrt" | "sigmoid" => {
                 let x = self.number(&args[0])?;
                 let result = match function {
@@ -98,6 +105,24 @@ impl Evaluator {
                 let (_, n) = area(1, self.extent(&args[1])?)?;
                 let set = self.indices(&args[0], n)?;
                 ExactMatrices::plain(1, n, |_, c| i64::from(set.contains(&c)))
+            }
+            "others" => {
+                let n = self.extent(&args[1])?;
+                let set = self.indices(&args[0], n)?;
+                return Ok(Value::Indices((0..n).filter(|at| !set.contains(at)).collect()));
+            }
+            "head" => {
+                let m = self.matrices(&args[0])?;
+                let h = self.index(&args[1], m.heads.unwrap_or(1))?;
+                ExactMatrices::build((m.batch, None), m.rows, m.cols, |[b, _, i, j]| {
+                    Ok(m.at([b, h, i, j], m.heads).clone())
+                })?
+            }
+            "scale_rows" => {
+                let (m, factors) = aligned(self.value(&args[0])?, self.value(&args[1])?)?;
+                ExactMatrices::build(m.lead(), m.rows, m.cols, |[b, h, i, j]| {
+                    m.at([b, h, i, j], m.heads).times(factors.at([b, h, i, 0], factors.heads))
+                })?
             }
             "where" => self.choose(args)?,
             "hidden" => self.hidden(args)?,
@@ -164,10 +189,20 @@ impl Evaluator {
 
     fn attention(&self, args: &[Expr], named: &[(String, Expr)], want: Want) -> Result<ExactMatrices, NoValue> {
         let (query, key) = (self.matrices(&args[0])?, self.matrices(&args[1])?);
-        let value = args.get(2).map(|value| self.matrices(value)).transpose()?;
+        // Weights and logarithms do not depend on the values.
+        let value = args.get(2).filter(|_| want == Want::Output).map(|value| self.matrices(value)).transpose()?;
         let mut options = self.instance.options.clone();
         for (name, expr) in named {
             match name.as_str() {
+                "scale" if expr.is_off() => options.scale = None,
+                "mask" if expr.is_off() => options.mask = None,
+                "bias" if expr.is_off() => options.bias = None,
+                "causal" if expr.is_off() => options.causal = false,
+                "window" if expr.is_off() => options.window = None,
+                "sinks" if expr.is_off() => options.sinks = None,
+                "alibi_slopes" if expr.is_off() => options.alibi_slopes = None,
+                // Never on in exact numbers.
+                "softcap" | "key_lengths" | "query_lengths" | "packed" if expr.is_off() => {}
                 "scale" => options.scale = Some(self.number(expr)?.plain()?.clone()),
                 "mask" => options.mask = Some(self.matrices(expr)?),
                 "bias" => options.bias = Some(self.matrices(expr)?),

@@ -99,6 +99,10 @@ impl Writer<'_> {
             Domain::Tensor(rows, cols) => {
                 be(format!("a matrix of size {} for every batch item and key/value head", self.size(rows, cols)))
             }
+            Domain::Grid(rows, cols) => {
+                let each = "for every batch item and key/value head";
+                be(format!("a matrix of multiples of 1/8, of size {}, {each}", self.size(rows, cols)))
+            }
             Domain::Separated { j, margin } => self.apart(&names, j, "exceeds every other score of that query", margin),
             Domain::Opposed { j, margin } => {
                 self.apart(&names, j, "lies below every other score of that query", margin)

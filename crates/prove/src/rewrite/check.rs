@@ -102,8 +102,8 @@ fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) 
     if !matches(left, term, &mut bound) {
         return None;
     }
-    if let Some((var, cols)) = rule.cols {
-        let (_, found) = shape(bound.get(var)?, names)?;
+    if let Some((of, cols)) = rule.cols {
+        let (_, found) = shape(&instantiated(&Tree::parse(of)?, &bound, names)?, names)?;
         if found != cols {
             return None;
         }
@@ -128,6 +128,7 @@ fn instantiated(pattern: &Tree, bound: &BTreeMap<&str, Tree>, names: &Shapes) ->
     match (&*pattern.op, args.as_slice()) {
         ("rows", [of]) => Some(Tree::leaf(&shape(of, names)?.0)),
         ("cols", [of]) => Some(Tree::leaf(&shape(of, names)?.1)),
+        ("inverse", [extent]) => Some(Tree::leaf(&Monomial::inverse(&extent.op).to_string())),
         ("times", [x, y]) => {
             let product = Monomial::parse(&x.op)?.times(&Monomial::parse(&y.op)?)?;
             Some(Tree::leaf(&product.to_string()))

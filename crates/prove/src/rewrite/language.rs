@@ -67,19 +67,20 @@ pub(super) fn expression(tree: &Tree) -> RecExpr<SymbolLang> {
 enum Computed {
     Extent { of: Pattern<SymbolLang>, is_rows: bool },
     Times(Var, Var),
+    Inverse(Var),
 }
 
 /// A right side in which some names are computed from what the left side met.
 struct Computing {
     pattern: Pattern<SymbolLang>,
     computed: Vec<(Var, Computed)>,
-    cols: Option<(Var, &'static str)>,
+    cols: Option<(Pattern<SymbolLang>, &'static str)>,
 }
 
 impl Computing {
     fn compute(&self, graph: &mut Graph, subst: &Subst) -> Option<Subst> {
-        if let Some((var, cols)) = self.cols
-            && graph[subst[var]].data.as_ref().is_none_or(|shape| shape.1 != cols)
+        if let Some((of, cols)) = &self.cols
+            && pattern_shape(graph, &of.ast, subst)?.1 != *cols
         {
             return None;
         }
@@ -90,6 +91,7 @@ impl Computing {
                     let (rows, cols) = pattern_shape(graph, &of.ast, &subst)?;
                     if *is_rows { rows } else { cols }
                 }
+                Computed::Inverse(extent) => Monomial::inverse(&leaf(graph, subst[*extent])?).to_string(),
                 Computed::Times(x, y) => {
                     let factor = |var: &Var| leaf(graph, subst[*var]).and_then(|text| Monomial::parse(&text));
                     factor(x)?.times(&factor(y)?)?.to_string()
@@ -149,7 +151,7 @@ pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>>
     let mut computed = Vec::new();
     let right = without_computed(&Tree::parse(rule.right)?, &mut computed)?;
     let cols = match rule.cols {
-        Some((var, cols)) => Some((var.parse().ok()?, cols)),
+        Some((of, cols)) => Some((pattern(&Tree::parse(of)?)?, cols)),
         None => None,
     };
     let applier = Computing { pattern: pattern(&right)?, computed, cols };
@@ -175,6 +177,7 @@ fn without_computed(tree: &Tree, computed: &mut Vec<(Var, Computed)>) -> Option<
     let what = match (&*tree.op, tree.args.as_slice()) {
         ("rows" | "cols", [of]) => Computed::Extent { of: pattern(of)?, is_rows: &*tree.op == "rows" },
         ("times", [x, y]) => Computed::Times(var(x)?, var(y)?),
+        ("inverse", [extent]) => Computed::Inverse(var(extent)?),
         _ => {
             let args = tree.args.iter().map(|arg| without_computed(arg, computed)).collect::<Option<Vec<_>>>()?;
             return Some(Tree::new(&tree.op, args));

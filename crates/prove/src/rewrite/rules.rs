@@ -4,7 +4,8 @@
 
 /// An equation between terms that holds for all matrices of fitting shapes. Names that begin with `?` stand for any term.
 ///
-/// In `right`, `(rows ?a)` and `(cols ?a)` are extents of what `?a` stands for, `(times ?k ?l)` is a product of numbers.
+/// In `right`, `(rows ?a)` and `(cols ?a)` are extents of what `?a` stands for, `(times ?k ?l)` is a product of numbers,
+/// `(inverse ?n)` is 1 over an extent.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Its name, never used for another.
@@ -15,7 +16,7 @@ pub struct Rule {
     pub right: &'static str,
     /// Whether it may be used from right to left too.
     pub both_ways: bool,
-    /// A term and the number of columns that it must have.
+    /// A term and the number of columns that it must have for the rule to hold.
     pub cols: Option<(&'static str, &'static str)>,
     /// Why it is true.
     pub reason: &'static str,
@@ -284,6 +285,24 @@ pub const RULES: &[Rule] = &[
         shapes: "z 3 1",
         wrong: "(sc 2 (one (rows ?z)))",
     },
+    Rule {
+        name: "softmax-over-one-visible-column",
+        left: "(soft ?z (* (one ?n) (sel ?c)) none)",
+        right: "(* (one ?n) (sel ?c))",
+        both_ways: false,
+        cols: Some(("(T (sel ?c))", "1")),
+        reason: "the only visible key has weight 1",
+        shapes: "z 2 4 n 2 0 c 1 4",
+        wrong: "(sc 2 (* (one ?n) (sel ?c)))",
+    },
+    rule(
+        "softmax-of-equal-scores",
+        ("(soft (* ?b (T (one ?n))) all none)", "(sc (inverse ?n) (* (one (rows ?b)) (T (one ?n))))"),
+        false,
+        "equal scores share the weight equally",
+        "b 2 1 n 3 0",
+        "(* (one (rows ?b)) (T (one ?n)))",
+    ),
     rule(
         "all-ones-mask",
         ("(soft ?z (* (one ?n) (T (one ?k))) ?s)", "(soft ?z all ?s)"),

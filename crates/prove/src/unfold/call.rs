@@ -20,6 +20,9 @@ impl Unfolder<'_> {
         place: &Place,
     ) -> Result<Tree, NotUnfolded> {
         let argument = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        if let Some((name, _)) = named.iter().find(|(_, value)| value.is_off()) {
+            return Err(unknown(name, "`off`"));
+        }
         let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
         let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
         let scale = match argument("scale") {
