@@ -382,6 +382,10 @@ fn hostile_laws_are_errors() {
     check(&large("ones(900000, 100000)"), "elements");
     check(&large("ones(999999999*999999999*999999999)"), "2^63");
     check("V == V", "expected one that asks a target something");
+    run(folder.path(), &["check", "builtin:flash", "--law", "dot-product-scale"]).expect(
+        2,
+        &["law dot-product-scale: expected one that asks a target something", "qkvet prove dot-product-scale"],
+    );
     write(&folder, "caught.yaml", "law: x\ntitle: t\nproof: exact\ncatches: [no-such-fault]\nexpect: V == V\n");
     run(folder.path(), &["check", "builtin:flash", "--law", "caught.yaml"]).expect(2, &["no-such-fault"]);
     write(&folder, "taken.yaml", "law: value\ntitle: t\nproof: exact\ncatches: []\nexpect: V == V\n");
