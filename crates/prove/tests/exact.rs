@@ -5,7 +5,7 @@ use qkvet_prove::exact::{
     Decision, Exact, ExactMatrices, ExactOptions, Instance, Real, Search, Value, decide, evaluate, search,
 };
 use qkvet_spec::syntax::parse;
-use qkvet_spec::{Catalog, CheckedLaw, Law, Window, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Law, Proof, Window, parse_yaml};
 
 /// A law from a few lines of YAML, the rest filled in.
 fn law(lines: &str) -> CheckedLaw {
@@ -89,16 +89,21 @@ fn scaled_and_unscaled_differ_as_recomputed() {
 #[test]
 fn no_law_of_the_catalog_is_refuted() {
     let catalog = Catalog::embedded().unwrap();
-    let mut never: Vec<&str> = Vec::new();
-    for (id, law) in &catalog.laws {
+    let (mut never, mut partly): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    // Random variables have no value.
+    for (id, law) in catalog.laws.iter().filter(|(_, law)| law.law.proof != Proof::Moments) {
         let Search { confirmed, undecided, counterexample } = search(law, 3);
-        assert!(confirmed == 0 || undecided == 0, "{id}: {confirmed} confirmed, {undecided} undecided");
+        if confirmed > 0 && undecided > 0 {
+            partly.push(id);
+        }
         assert!(counterexample.is_none(), "{id}: {}", counterexample.map(|c| c.to_string()).unwrap_or_default());
         if confirmed == 0 {
             never.push(id);
         }
     }
     assert_eq!(never, ["inputs-unchanged"]);
+    // Chunks without a visible key have the logarithm of 0, and a second layer has exponentials in exponents.
+    assert_eq!(partly, ["chunks-merge", "two-layers-equivariance"]);
 }
 
 #[test]

@@ -83,8 +83,10 @@ impl Evaluator {
         if let Some(value) = self.instance.values.get(name) {
             return Ok(value.clone());
         }
-        if name == "attended" {
-            return Ok(Value::Matrices(self.attended()?));
+        match name {
+            "attended" => return Ok(Value::Matrices(self.attended()?)),
+            "visible" => return Ok(Value::Matrices(self.visible()?)),
+            _ => {}
         }
         let n = self.instance.extent(name)?;
         Ok(Value::Number(Exact::from(i64::try_from(n).unwrap_or(i64::MAX)).into()))
@@ -99,19 +101,27 @@ impl Evaluator {
         Ok(extents)
     }
 
+    /// 1 for a query and a key that it sees, else 0.
+    fn visible(&self) -> Result<ExactMatrices, NoValue> {
+        let [b, h_q, _, n_q, n_k, ..] = self.extents()?;
+        let mut data = Vec::new();
+        for (b, h) in (0..b).flat_map(|b| (0..h_q).map(move |h| (b, h))) {
+            for (i, j) in (0..n_q).flat_map(|i| (0..n_k).map(move |j| (i, j))) {
+                let seen = sees(&self.instance.options, [b, h, i, j], [n_q, n_k], Some(h_q))?;
+                data.push(Real::from(i64::from(seen)));
+            }
+        }
+        Ok(ExactMatrices { batch: Some(b), heads: Some(h_q), rows: n_q, cols: n_k, data })
+    }
+
     /// 1 for a query that sees a key, else 0.
     fn attended(&self) -> Result<ExactMatrices, NoValue> {
-        let [b, h_q, _, n_q, n_k, ..] = self.extents()?;
-        let mut seen = Vec::new();
-        for place in (0..b).flat_map(|b| (0..h_q).flat_map(move |h| (0..n_q).map(move |i| (b, h, i)))) {
-            let (b, h, i) = place;
-            let mut any = false;
-            for j in 0..n_k {
-                any |= sees(&self.instance.options, [b, h, i, j], [n_q, n_k], Some(h_q))?;
-            }
-            seen.push(Real::from(i64::from(any)));
-        }
-        Ok(ExactMatrices { batch: Some(b), heads: Some(h_q), rows: n_q, cols: 1, data: seen })
+        let visible = self.visible()?;
+        let rows = visible.batch.unwrap_or(1) * visible.heads.unwrap_or(1) * visible.rows;
+        let is_seen = |x: &Real| x.plain().is_ok_and(|x| !x.is_zero());
+        let row = |at: usize| &visible.data[at * visible.cols..(at + 1) * visible.cols];
+        let data: Vec<Real> = (0..rows).map(|at| Real::from(i64::from(row(at).iter().any(is_seen)))).collect();
+        Ok(ExactMatrices { cols: 1, data, ..visible })
     }
 
     pub(super) fn number(&self, expr: &Expr) -> Result<Real, NoValue> {

@@ -284,7 +284,7 @@ impl<'a> Search<'a> {
             for (name, i, j, mean, sd) in &cells {
                 let (deviation, one_in) = self.outcomes[rest % self.outcomes.len()];
                 rest /= self.outcomes.len();
-                odds = odds / RBig::from(one_in);
+                odds /= RBig::from(one_in);
                 if let Some(matrix) = self.matrices.get_mut(*name) {
                     matrix[*i][*j] = mean + sd * RBig::from(deviation);
                 }

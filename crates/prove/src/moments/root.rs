@@ -28,9 +28,9 @@ pub(super) fn split_square(n: UBig) -> (UBig, Vec<UBig>) {
         let p = UBig::from(p);
         let mut odd = false;
         while &rest % &p == UBig::ZERO {
-            rest = rest / &p;
+            rest /= &p;
             if odd {
-                outside = outside * &p;
+                outside *= &p;
             }
             odd = !odd;
         }
@@ -40,7 +40,7 @@ pub(super) fn split_square(n: UBig) -> (UBig, Vec<UBig>) {
     }
     let root = rest.nth_root(2);
     if &root * &root == rest {
-        outside = outside * root;
+        outside *= root;
     } else {
         inside.push(rest);
     }

@@ -177,7 +177,10 @@ fn without_computed(tree: &Tree, computed: &mut Vec<(Var, Computed)>) -> Option<
     let what = match (&*tree.op, tree.args.as_slice()) {
         ("rows" | "cols", [of]) => Computed::Extent { of: pattern(of)?, is_rows: &*tree.op == "rows" },
         ("times", [x, y]) => Computed::Times(var(x)?, var(y)?),
-        ("inverse", [extent]) => Computed::Inverse(var(extent)?),
+        ("inverse", [extent]) => {
+            let extent = without_computed(extent, computed)?;
+            Computed::Inverse(var(&extent)?)
+        }
         _ => {
             let args = tree.args.iter().map(|arg| without_computed(arg, computed)).collect::<Option<Vec<_>>>()?;
             return Some(Tree::new(&tree.op, args));

@@ -304,6 +304,14 @@ pub const RULES: &[Rule] = &[
         "(* (one (rows ?b)) (T (one ?n)))",
     ),
     rule(
+        "softmax-of-zero-scores",
+        ("(soft (sc 0 ?z) all none)", "(sc (inverse (cols ?z)) (* (one (rows ?z)) (T (one (cols ?z)))))"),
+        false,
+        "equal scores share the weight equally",
+        "z 2 3",
+        "(* (one (rows ?z)) (T (one (cols ?z))))",
+    ),
+    rule(
         "all-ones-mask",
         ("(soft ?z (* (one ?n) (T (one ?k))) ?s)", "(soft ?z all ?s)"),
         false,

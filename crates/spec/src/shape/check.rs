@@ -35,6 +35,7 @@ impl CheckedLaw {
     }
 
     /// What is not drawn, and what speaks of it, has no value on a target.
+    #[expect(clippy::result_large_err, reason = "boxed once, by `check_law`")]
     fn check_asked(&self) -> Result<(), LawError> {
         if let Some(given) = self.given.iter().find(|given| !given.domain.is_drawn()) {
             let formula = self.law.given.get(&given.names[0]).cloned();
