@@ -103,24 +103,27 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },
-        Proof::Exact | Proof::Derivation => outcome(on_instances(law), Vec::new()),
+        Proof::Exact | Proof::Derivation => outcome(on_instances(law, SIZE), Vec::new()),
     }
 }
 
-/// Largest extent of the instances that a law is tried on.
+/// Largest extent of the instances that a law without a proof is tried on.
 const SIZE: usize = 3;
 
 /// Refuted by an exact instance, or else `otherwise`.
+///
+/// A definition is tried on smaller ones: they are enough to see that it is written down wrongly.
 fn refuted_or(law: &CheckedLaw, otherwise: Status) -> Status {
-    match on_instances(law) {
+    let size = if otherwise == Status::Definition { SIZE - 1 } else { SIZE };
+    match on_instances(law, size) {
         refuted @ Status::Refuted(_) => refuted,
         Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => otherwise,
     }
 }
 
 /// What exact values on small instances say.
-fn on_instances(law: &CheckedLaw) -> Status {
-    let Search { confirmed, undecided, counterexample } = search(law, SIZE);
+fn on_instances(law: &CheckedLaw, size: usize) -> Status {
+    let Search { confirmed, undecided, counterexample } = search(law, size);
     match counterexample {
         Some(example) => Status::Refuted(example.to_string()),
         None if confirmed > 0 => Status::Checked(confirmed),

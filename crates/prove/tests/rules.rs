@@ -147,8 +147,8 @@ fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         ("soft", 3) => {
             let z = arg(0);
             let mask = if *tree.args[1].op == *"all" { z.zip(&z, |_, _| 1.0) } else { arg(1) };
-            let sink = if *tree.args[2].op == *"none" { 0.0 } else { number(&tree.args[2], names).exp2() };
-            let weight = |i: usize, j: usize| if mask.at(i, j) > 0.0 { z.at(i, j).exp2() } else { 0.0 };
+            let sink = if *tree.args[2].op == *"none" { 0.0 } else { libm::exp2(number(&tree.args[2], names)) };
+            let weight = |i: usize, j: usize| if mask.at(i, j) > 0.0 { libm::exp2(z.at(i, j)) } else { 0.0 };
             let sum = |i: usize| (0..z.cols).map(|j| weight(i, j)).sum::<f64>() + sink;
             Matrix::new(z.rows, z.cols, |i, j| if sum(i) > 0.0 { weight(i, j) / sum(i) } else { 0.0 })
         }

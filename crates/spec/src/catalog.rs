@@ -408,7 +408,7 @@ mod tests {
     fn ill_shaped_laws_are_shown_in_place() {
         let check = |expect: &str, parts: &[&str]| {
             let source = format!(
-                "law: x\ntitle: t\ngiven: {{P: permutation(n_k), j: index(n_k), S: subset(n_k)}}\nlet: {{}}\n\nproof: exact\ncatches: []\nexpect: {expect}\n"
+                "law: x\ntitle: t\ngiven: {{P: permutation(n_k), j: index(n_k), S: subset(n_k)}}\nlet: {{}}\nproof: exact\ncatches: []\nexpect: {expect}\n"
             );
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
