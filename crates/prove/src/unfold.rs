@@ -57,6 +57,11 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let mut unfolder = Unfolder::new(law)?;
     unfolder.statement(expect)?;
     let Unfolder { names, claims, .. } = unfolder;
+    let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
+    claims.iter().for_each(|(_, left, right)| [left, right].into_iter().for_each(|side| leaves(side, &mut extents)));
+    if let Some(extent) = extents.iter().find(|extent| !is_positive(extent)) {
+        return Err(unknown("extent", format!("`{extent}`, which may be below 1 or too large")));
+    }
     let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone() };
     Ok(claims.into_iter().map(claim).collect())
 }
@@ -68,20 +73,56 @@ fn unknown(what: &str, got: impl Into<String>) -> NotUnfolded {
 /// At which item and head an expression is looked at.
 #[derive(Clone, Default)]
 struct Place {
-    /// The indices of the batch item and head, where they are certain ones.
+    /// The index of the batch item, where it is a certain one.
     item: Option<String>,
+    /// The index of the head, where it is a certain one.
+    one_head: Option<OneHead>,
     /// The number of the head, among heads that the law lists.
     head: Option<usize>,
+    /// How many abbreviations are in scope: an abbreviation sees those above it, and what it hides itself.
+    lets: usize,
 }
+
+/// A certain head.
+#[derive(Clone)]
+struct OneHead {
+    index: String,
+    /// Whether the index counts the heads of the matrix that is looked at; else it counts query heads, and a key/value matrix is
+    /// that of their group.
+    is_own: bool,
+}
+
+impl Place {
+    /// What tells the matrices of a certain item and head from those of others.
+    fn suffix(&self, of_queries: bool) -> String {
+        let head = self.one_head.as_ref().map(|head| {
+            let what = if of_queries || head.is_own { "head" } else { "group" };
+            format!("{what} {}", head.index)
+        });
+        let tags: Vec<String> = self.item.clone().into_iter().chain(head).collect();
+        if tags.is_empty() { String::new() } else { format!("[{}]", tags.join(",")) }
+    }
+}
+
+/// Larger terms are not looked at.
+const MAX_NODES: usize = 5_000;
 
 struct Unfolder<'a> {
     law: &'a CheckedLaw,
     names: Shapes,
     claims: Vec<(Relation, Tree, Tree)>,
+    nodes: usize,
 }
+
+/// Leaves that stand for something of the case: a variable of this name would be taken for it.
+const RESERVED: [&str; 6] = ["all", "none", "sink", "mask", "bias", "scale"];
 
 impl<'a> Unfolder<'a> {
     fn new(law: &'a CheckedLaw) -> Result<Self, NotUnfolded> {
+        let variables = law.given.iter().flat_map(|given| &given.names).chain(law.lets.iter().map(|(name, _)| name));
+        if let Some(name) = variables.into_iter().find(|name| RESERVED.contains(&name.as_str())) {
+            return Err(unknown("name", format!("`{name}`, which is the case's")));
+        }
         let mut names = BTreeMap::new();
         let mut declare = |name: &str, rows: &Expr, cols: &Expr| {
             let dim = |expr: &Expr| Dim::from_expr(expr, &|_| true).map_err(|error| unknown(name, error.message));
@@ -101,7 +142,7 @@ impl<'a> Unfolder<'a> {
                 _ => {}
             }
         }
-        Ok(Self { law, names, claims: Vec::new() })
+        Ok(Self { law, names, claims: Vec::new(), nodes: 0 })
     }
 
     fn statement(&mut self, statement: &Expr) -> Result<(), NotUnfolded> {
@@ -111,13 +152,13 @@ impl<'a> Unfolder<'a> {
                 self.statement(y)
             }
             ExprKind::Binary(BinaryOp::Eq | BinaryOp::SameBits, x, y) => {
-                let place = Place::default();
+                let place = Place { lets: self.law.lets.len(), ..Place::default() };
                 let (left, right) = (self.term(x, &place)?, self.term(y, &place)?);
                 self.claims.push((Relation::Equal, left, right));
                 Ok(())
             }
             ExprKind::Binary(BinaryOp::Ge, x, y) => {
-                let place = Place::default();
+                let place = Place { lets: self.law.lets.len(), ..Place::default() };
                 let (left, right) = (self.term(x, &place)?, self.term(y, &place)?);
                 if !is_zero(&right) {
                     return Err(unknown("statement", "`>=` something other than 0 times a matrix"));
@@ -135,8 +176,10 @@ impl<'a> Unfolder<'a> {
         shape(tree, &self.names).ok_or_else(|| unknown("shape", tree.to_string()))
     }
 
-    fn lets(&self, name: &str) -> Option<&'a Expr> {
-        self.law.lets.iter().find(|(known, _)| known == name).map(|(_, expr)| expr)
+    /// An abbreviation in scope, and how many are in its own.
+    fn abbreviation(&self, name: &str, place: &Place) -> Option<(&'a Expr, usize)> {
+        let at = self.law.lets[..place.lets].iter().rposition(|(known, _)| known == name)?;
+        Some((&self.law.lets[at].1, at))
     }
 
     fn given(&self, name: &str) -> Option<&'a Domain> {
@@ -144,6 +187,10 @@ impl<'a> Unfolder<'a> {
     }
 
     fn term(&mut self, expr: &Expr, place: &Place) -> Result<Tree, NotUnfolded> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(unknown("statement", format!("more than {MAX_NODES} terms")));
+        }
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, place),
             ExprKind::Unary(UnaryOp::Neg, x) => Ok(Tree::new("sc", [Tree::leaf("-1"), self.term(x, place)?])),
@@ -177,8 +224,8 @@ impl<'a> Unfolder<'a> {
     }
 
     fn name(&mut self, name: &str, place: &Place) -> Result<Tree, NotUnfolded> {
-        if let Some(expr) = self.lets(name) {
-            return self.term(expr, place);
+        if let Some((expr, lets)) = self.abbreviation(name, place) {
+            return self.term(expr, &Place { lets, ..place.clone() });
         }
         match self.given(name) {
             Some(Domain::Permutation(_)) => return Ok(Tree::new("perm", [Tree::leaf(name)])),
@@ -202,32 +249,25 @@ impl<'a> Unfolder<'a> {
             None if matches!(name, "Q" | "K" | "V") => {}
             None => return Err(unknown("name", name)),
         }
-        // A matrix of each item: at a certain item it is one of its own.
-        let Some(item) = &place.item else {
-            return Ok(Tree::leaf(name));
-        };
-        let own = format!("{name}[{item}]");
-        if let Some(shape) = self.names.get(name).cloned() {
-            self.names.insert(own.clone(), shape);
-        }
-        Ok(Tree::leaf(&own))
+        let (rows, cols) = self.names.get(name).cloned().ok_or_else(|| unknown("name", name))?;
+        Ok(self.own(name, (&rows, &cols), place, name == "Q"))
     }
 
     /// The case's mask, by the name that the law has for it.
     fn case_mask(&mut self, place: &Place) -> Tree {
         let name = self.law.given.iter().find(|given| given.domain == Domain::Mask).map(|given| given.names[0].clone());
-        self.own(name.as_deref().unwrap_or("mask"), ("n_q", "n_k"), place)
+        self.own(name.as_deref().unwrap_or("mask"), ("n_q", "n_k"), place, true)
     }
 
     /// The case's bias, by the name that the law has for it.
     fn case_bias(&mut self, place: &Place) -> Tree {
         let name = self.law.given.iter().find(|given| given.domain == Domain::Bias).map(|given| given.names[0].clone());
-        self.own(name.as_deref().unwrap_or("bias"), ("n_q", "n_k"), place)
+        self.own(name.as_deref().unwrap_or("bias"), ("n_q", "n_k"), place, true)
     }
 
-    /// A matrix that every item has of its own.
-    fn own(&mut self, name: &str, (rows, cols): (&str, &str), place: &Place) -> Tree {
-        let own = place.item.as_ref().map_or_else(|| name.to_owned(), |item| format!("{name}[{item}]"));
+    /// A matrix that every item and head has of its own, `of_queries` if the heads are those of queries.
+    fn own(&mut self, name: &str, (rows, cols): (&str, &str), place: &Place, of_queries: bool) -> Tree {
+        let own = name.to_owned() + &place.suffix(of_queries);
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::leaf(&own)
     }
@@ -247,22 +287,40 @@ impl<'a> Unfolder<'a> {
         named: &[(String, Expr)],
         place: &Place,
     ) -> Result<Tree, NotUnfolded> {
-        let index = |expr: &Expr| match &expr.kind {
-            ExprKind::Name(name) => Ok(name.clone()),
-            _ => Err(unknown("index", "no name")),
-        };
+        let law = self.law;
+        let index = |expr: &Expr| variable(law, expr);
         match function {
             "attention" | "exact" | "weights" => self.call(function, args, named, place),
             "softmax_rows" => {
                 let scores = self.term(&args[0], place)?;
                 Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
             }
-            "repeat_heads" => self.term(&args[0], place),
+            "repeat_heads" => {
+                let group = place.one_head.clone().map(|head| OneHead { is_own: false, ..head });
+                self.term(&args[0], &Place { one_head: group, ..place.clone() })
+            }
             // A certain item or head: what belongs to it has a name of its own.
-            "item" | "head" => {
+            "item" => {
                 let one = index(&args[1])?;
                 let one = place.item.as_ref().map_or_else(|| one.clone(), |outer| format!("{outer},{one}"));
                 self.term(&args[0], &Place { item: Some(one), ..place.clone() })
+            }
+            "head" => {
+                // Elsewhere heads of queries and of keys meet by the head map.
+                let is_own = match &args[0].kind {
+                    ExprKind::Name(name) => self.abbreviation(name, place).is_none(),
+                    ExprKind::Apply { function, args, .. } if function == "repeat_heads" => {
+                        matches!(&args[0].kind, ExprKind::Name(name) if self.abbreviation(name, place).is_none())
+                    }
+                    ExprKind::Apply { function, .. } => matches!(function.as_str(), "attention" | "exact" | "weights"),
+                    _ => false,
+                };
+                if !is_own || place.one_head.is_some() || place.head.is_some() {
+                    return Err(unknown("head", "an expression"));
+                }
+                let is_name = matches!(args[0].kind, ExprKind::Name(_));
+                let one_head = Some(OneHead { index: index(&args[1])?, is_own: is_name });
+                self.term(&args[0], &Place { one_head, ..place.clone() })
             }
             // One row of the identity negated: a reflection.
             "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
@@ -280,7 +338,12 @@ impl<'a> Unfolder<'a> {
                 None => Err(unknown("heads", "no head that is looked at")),
             },
             "mean_heads" => {
-                let count = listed_heads(&args[0]).ok_or_else(|| unknown("mean_heads", "heads that are not listed"))?;
+                let mut counts = Vec::new();
+                listed_heads(&args[0], &mut counts);
+                let count = match counts.as_slice() {
+                    [count, others @ ..] if *count > 0 && others.iter().all(|other| other == count) => *count,
+                    _ => return Err(unknown("mean_heads", "heads that are not listed once")),
+                };
                 let heads = (0..count).map(|head| {
                     let place = Place { head: Some(head), ..place.clone() };
                     self.term(&args[0], &place)
@@ -349,6 +412,33 @@ impl<'a> Unfolder<'a> {
     }
 }
 
+/// The name of an index or a set of them: an abbreviation could be another, or a set without elements.
+fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
+    let ExprKind::Name(name) = &expr.kind else {
+        return Err(unknown("index", "no name"));
+    };
+    let given = law.given.iter().find(|given| given.names.contains(name)).map(|given| &given.domain);
+    match given {
+        Some(Domain::Index { .. } | Domain::Subset(_)) => Ok(name.clone()),
+        _ => Err(unknown("index", format!("`{name}`, which is no variable"))),
+    }
+}
+
+/// The extents of ones and identities in a term.
+fn leaves(tree: &Tree, extents: &mut Vec<String>) {
+    if tree.is("one", 1) || tree.is("eye", 1) {
+        extents.push(tree.args[0].op.to_string());
+    } else {
+        tree.args.iter().for_each(|arg| leaves(arg, extents));
+    }
+}
+
+/// Whether an extent is at least 1 when all that it is made of is, and its numbers are of a size that was not cut off.
+fn is_positive(extent: &str) -> bool {
+    let numbers = extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    extent != "0" && !extent.contains('-') && numbers.clone().all(|digits| digits.len() < 10)
+}
+
 /// Whether a term is 0 by how it is built.
 fn is_zero(tree: &Tree) -> bool {
     match (&*tree.op, tree.args.as_slice()) {
@@ -360,16 +450,23 @@ fn is_zero(tree: &Tree) -> bool {
     }
 }
 
-/// How many heads an expression lists, if it lists any.
-fn listed_heads(expr: &Expr) -> Option<usize> {
+/// How many heads each `heads(...)` of an expression lists; 0 for what looks at heads otherwise.
+fn listed_heads(expr: &Expr, counts: &mut Vec<usize>) {
     match &expr.kind {
-        ExprKind::Apply { function, args, .. } if function == "heads" => Some(args.len()),
-        ExprKind::Apply { args, named, .. } => {
-            args.iter().chain(named.iter().map(|(_, value)| value)).find_map(listed_heads)
+        ExprKind::Apply { function, args, named } => {
+            match function.as_str() {
+                "heads" => counts.push(args.len()),
+                "mean_heads" | "head" | "repeat_heads" => counts.push(0),
+                _ => {}
+            }
+            args.iter().chain(named.iter().map(|(_, value)| value)).for_each(|arg| listed_heads(arg, counts));
         }
-        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => listed_heads(x),
-        ExprKind::Binary(_, x, y) => listed_heads(x).or_else(|| listed_heads(y)),
-        _ => None,
+        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => listed_heads(x, counts),
+        ExprKind::Binary(_, x, y) => {
+            listed_heads(x, counts);
+            listed_heads(y, counts);
+        }
+        _ => {}
     }
 }
 

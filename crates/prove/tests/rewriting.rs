@@ -4,7 +4,7 @@
 use qkvet_prove::rewrite::{Chain, Found, check, prove};
 use qkvet_prove::tree::{Shapes, Tree};
 use qkvet_prove::unfold::{Claim, Relation, unfold};
-use qkvet_spec::{Catalog, Proof};
+use qkvet_spec::{Catalog, CheckedLaw, Proof};
 
 fn equations() -> Vec<(String, Claim)> {
     let catalog = Catalog::embedded().unwrap();
@@ -114,4 +114,25 @@ fn layers_are_equivariant_unless_positions_are_added() {
     assert!(proved(block(permuted), format!("(* (perm r) {})", block("X"))));
     let with_positions = |x: &str| residual(&format!("(+ {x} Q)"));
     assert!(!proved(with_positions(permuted), format!("(* (perm r) {})", with_positions("X"))));
+}
+
+/// Names that the prover has for things of the case, and abbreviations that hide what they are made of.
+#[test]
+fn names_are_not_taken_for_others() {
+    let unfolded = |given: &str, lets: &str, expect: &str| {
+        let text = format!(
+            "law: x\ntitle: t\ngiven:\n  P: permutation(n_k)\n{given}let:\n  Z: 2 * V\n{lets}expect: {expect}\noptions: [mask]\nproof: rewrite\ncatches: []\n"
+        );
+        unfold(&CheckedLaw::from_yaml("x.yaml", &text).unwrap())
+    };
+    for (given, expect) in [
+        ("  scale: real(1..2)\n", "attention(Q, K, V, scale=scale) == attention(Q, K, V)"),
+        ("  mask: matrix(n_q, n_k)\n", "attention(Q, K, V, mask=mask) == attention(Q, K, V)"),
+        ("  all: matrix(n_q, n_k)\n", "attention(Q, K, V, mask=all) == attention(Q, K, V)"),
+    ] {
+        assert!(unfolded(given, "", expect).is_err(), "{expect}");
+    }
+    // `K` above is the case's, `K` below is this.
+    let claims = unfolded("", "  K: P @ K\n", "attention(Q, K, V) == attention(Q, K, V)").unwrap();
+    assert!(claims[0].left.to_string().contains("(* (perm P) K)"), "{}", claims[0].left);
 }

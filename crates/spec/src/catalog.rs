@@ -428,7 +428,7 @@ mod tests {
         check("attention(Q, K, V, mask=of) == Q", &["name `of`"]);
         check("lse(Q, K, V, V) == Q", &["expected 3 arguments, got 4"]);
         check("lse(Q, K, select(V, S)) == Q", &["rows of key and value: expected n_k on both sides, got n_k and |S|"]);
-        check("select(V, others(S, n_k)) == V", &["expected -|S| + n_k on both sides, got -|S| + n_k and n_k"]);
+        check("select(V, others(S, n_k)) == V", &["expected n_k - |S| on both sides, got n_k - |S| and n_k"]);
         check("others(j, n_k) == P", &["argument 1 of `others`: expected a set of indices, got an index"]);
         check("head(P, j) == P", &["`head`: expected a matrix with heads, got one for all"]);
         check("as_bias(j) == P", &["argument 1 of `as_bias`: expected a matrix, got an index"]);

@@ -102,7 +102,9 @@ impl<'a> Proved<'a> {
     fn conclusion(&self) -> String {
         match &self.outcome.status {
             Status::Proved => {
-                format!("proved for all shapes by {}, checked by a second route", self.outcome.method.name())
+                let bits = self.law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits"));
+                let of = if bits { ", as an equation of real numbers: for the bits a target is asked" } else { "" };
+                format!("proved for all shapes by {}, checked by a second route{of}", self.outcome.method.name())
             }
             Status::Definition => "true by definition".to_owned(),
             Status::Checked(instances) => format!("held exactly on {instances} small instances; no proof for all"),

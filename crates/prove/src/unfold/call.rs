@@ -23,6 +23,9 @@ impl Unfolder<'_> {
         if let Some((name, _)) = named.iter().find(|(_, value)| value.is_off()) {
             return Err(unknown(name, "`off`"));
         }
+        // Inside of a call the head is that of its queries.
+        let one_head = place.one_head.clone().map(|head| super::OneHead { is_own: false, ..head });
+        let place = &Place { one_head, ..place.clone() };
         let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
         let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
         let scale = match argument("scale") {
@@ -50,8 +53,13 @@ impl Unfolder<'_> {
         }
         let explicit = argument("mask").map(|mask| self.term(mask, place)).transpose()?;
         let mask = self.visible(explicit, (&n_q, &n_k), place)?;
-        let sink = if self.ranges_over(CallOption::Sinks) { "sink" } else { "none" };
-        let weights = Tree::new("soft", [scores, mask, Tree::leaf(sink)]);
+        // A number of each head, and the same for every item.
+        let sink = match (self.ranges_over(CallOption::Sinks), &place.one_head) {
+            (false, _) => "none".to_owned(),
+            (true, None) => "sink".to_owned(),
+            (true, Some(head)) => format!("sink[head {}]", head.index),
+        };
+        let weights = Tree::new("soft", [scores, mask, Tree::leaf(&sink)]);
         if function == "weights" {
             return Ok(weights);
         }
@@ -75,11 +83,11 @@ impl Unfolder<'_> {
             None => {}
         }
         if self.ranges_over(CallOption::KeyLengths) {
-            let exists = self.own(&format!("key-exists({n_k})"), (n_k, "1"), place);
+            let exists = self.own(&format!("key-exists({n_k})"), (n_k, "1"), place, true);
             masks.push(Tree::new("*", [ones(n_q), row(exists)]));
         }
         if self.ranges_over(CallOption::QueryLengths) {
-            let exists = self.own(&format!("query-exists({n_q})"), (n_q, "1"), place);
+            let exists = self.own(&format!("query-exists({n_q})"), (n_q, "1"), place, true);
             masks.push(Tree::new("*", [exists, row(ones(n_k))]));
         }
         for option in [CallOption::Causal, CallOption::Window, CallOption::Packed] {
@@ -90,10 +98,13 @@ impl Unfolder<'_> {
         Ok(masks.into_iter().reduce(|x, y| Tree::new("both", [x, y])).unwrap_or(Tree::leaf("all")))
     }
 
-    /// A matrix that the extents of a call determine, and the lengths of the item where the law has them.
+    /// A matrix that the extents of a call determine; also the lengths of the item and the slope of the head, where the law has
+    /// them.
     fn of_extents(&mut self, name: &str, (n_q, n_k): (&str, &str), place: &Place) -> Tree {
-        let has_lengths = [CallOption::KeyLengths, CallOption::QueryLengths].map(|option| self.ranges_over(option));
-        let place = if has_lengths.contains(&true) { place.clone() } else { Place::default() };
-        self.own(&format!("{name}({n_q},{n_k})"), (n_q, n_k), &place)
+        let of_items = [CallOption::KeyLengths, CallOption::QueryLengths].map(|option| self.ranges_over(option));
+        let item = place.item.clone().filter(|_| of_items.contains(&true));
+        let one_head = place.one_head.clone().filter(|_| name == "alibi");
+        let place = Place { item, one_head, ..Place::default() };
+        self.own(&format!("{name}({n_q},{n_k})"), (n_q, n_k), &place, true)
     }
 }

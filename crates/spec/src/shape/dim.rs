@@ -99,7 +99,7 @@ impl fmt::Display for Dim {
                 (_, true) => f.write_str(" - ")?,
                 (_, false) => f.write_str(" + ")?,
             }
-            match (term.is_empty(), coefficient.abs()) {
+            match (term.is_empty(), coefficient.unsigned_abs()) {
                 (true, n) => write!(f, "{n}")?,
                 (false, 1) => f.write_str(&term.join("*"))?,
                 (false, n) => write!(f, "{n}*{}", term.join("*"))?,
