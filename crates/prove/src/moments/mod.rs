@@ -1,7 +1,7 @@
 //! Laws about expected values and variances, for all means, standard deviations and extents.
 //!
-//! [`prove`] reads both sides of an equation as polynomials ([`poly`], [`value`]) and finds `E` and `Var` by linearity,
-//! independence and the moments of a normal entry ([`variance`]). A second route ([`points`]) shares none of that: it puts in
+//! [`prove`] reads both sides of an equation as polynomials (`poly`, `value`) and finds `E` and `Var` by linearity,
+//! independence and the moments of a normal entry (`variance`). A second route (`points`) shares none of that: it puts in
 //! numbers and adds up all outcomes of a distribution with few values that has the same moments.
 
 mod points;
