@@ -125,8 +125,7 @@ impl<'a> Unfolder<'a> {
         }
         let mut names = BTreeMap::new();
         let mut declare = |name: &str, rows: &Expr, cols: &Expr| {
-            let dim = |expr: &Expr| Dim::from_expr(expr, &|_| true).map_err(|error| unknown(name, error.message));
-            names.insert(name.to_owned(), (text(&dim(rows)?), text(&dim(cols)?)));
+            names.insert(name.to_owned(), (text(&extent(name, rows)?), text(&extent(name, cols)?)));
             Ok(())
         };
         let symbol = |name: &str| Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
@@ -182,10 +181,6 @@ impl<'a> Unfolder<'a> {
         Some((&self.law.lets[at].1, at))
     }
 
-    fn given(&self, name: &str) -> Option<&'a Domain> {
-        self.law.given.iter().find(|given| given.names.iter().any(|known| known == name)).map(|given| &given.domain)
-    }
-
     fn term(&mut self, expr: &Expr, place: &Place) -> Result<Tree, NotUnfolded> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
@@ -227,10 +222,10 @@ impl<'a> Unfolder<'a> {
         if let Some((expr, lets)) = self.abbreviation(name, place) {
             return self.term(expr, &Place { lets, ..place.clone() });
         }
-        match self.given(name) {
+        match domain(self.law, name) {
             Some(Domain::Permutation(_)) => return Ok(Tree::new("perm", [Tree::leaf(name)])),
-            Some(Domain::Mask) => return Ok(self.case_mask(place)),
-            Some(Domain::Bias) => return Ok(self.case_bias(place)),
+            Some(Domain::Mask) => return Ok(self.of_case(&Domain::Mask, "mask", place)),
+            Some(Domain::Bias) => return Ok(self.of_case(&Domain::Bias, "bias", place)),
             Some(Domain::Matrix(..)) => return Ok(Tree::leaf(name)),
             Some(Domain::Tensor(..) | Domain::Grid(..)) => {}
             Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}
@@ -253,16 +248,11 @@ impl<'a> Unfolder<'a> {
         Ok(self.own(name, (&rows, &cols), place, name == "Q"))
     }
 
-    /// The case's mask, by the name that the law has for it.
-    fn case_mask(&mut self, place: &Place) -> Tree {
-        let name = self.law.given.iter().find(|given| given.domain == Domain::Mask).map(|given| given.names[0].clone());
-        self.own(name.as_deref().unwrap_or("mask"), ("n_q", "n_k"), place, true)
-    }
-
-    /// The case's bias, by the name that the law has for it.
-    fn case_bias(&mut self, place: &Place) -> Tree {
-        let name = self.law.given.iter().find(|given| given.domain == Domain::Bias).map(|given| given.names[0].clone());
-        self.own(name.as_deref().unwrap_or("bias"), ("n_q", "n_k"), place, true)
+    /// The case's mask or bias, by the name that the law has for it, if it has one.
+    fn of_case(&mut self, domain: &Domain, otherwise: &str, place: &Place) -> Tree {
+        let named = self.law.given.iter().find(|given| given.domain == *domain);
+        let name = named.map_or(otherwise, |given| &given.names[0]);
+        self.own(name, ("n_q", "n_k"), place, true)
     }
 
     /// A matrix that every item and head has of its own, `of_queries` if the heads are those of queries.
@@ -356,17 +346,13 @@ impl<'a> Unfolder<'a> {
                 }
             }
             "ones" => {
-                let dim = |expr: &Expr| Dim::from_expr(expr, &|_| true).map_err(|error| unknown("ones", error.message));
-                let rows = dim(&args[0])?;
+                let rows = extent(function, &args[0])?;
                 match args.get(1) {
-                    Some(cols) => Ok(Tree::all_ones(&rows, &dim(cols)?)),
+                    Some(cols) => Ok(Tree::all_ones(&rows, &extent(function, cols)?)),
                     None => Ok(Tree::ones(&rows)),
                 }
             }
-            "eye" => {
-                let n = Dim::from_expr(&args[0], &|_| true).map_err(|error| unknown("eye", error.message))?;
-                Ok(Tree::new("eye", [Tree::extent(&n)]))
-            }
+            "eye" => Ok(Tree::new("eye", [Tree::extent(&extent(function, &args[0])?)])),
             "row" | "drop_row" | "select" => {
                 let matrix = self.term(&args[0], place)?;
                 let (rows, _) = self.shape(&matrix)?;
@@ -385,7 +371,7 @@ impl<'a> Unfolder<'a> {
                 Ok(Tree::new("*", [matrix, Tree::new("T", [selection])]))
             }
             "indicator" => {
-                let n = Dim::from_expr(&args[1], &|_| true).map_err(|error| unknown("indicator", error.message))?;
+                let n = extent(function, &args[1])?;
                 let name = index(&args[0])?;
                 let count = format!("|{name}|");
                 let selection = self.selection(&name, &count, &text(&n));
@@ -412,13 +398,17 @@ impl<'a> Unfolder<'a> {
     }
 }
 
+/// The domain of a variable of the law.
+fn domain<'a>(law: &'a CheckedLaw, name: &str) -> Option<&'a Domain> {
+    law.given.iter().find(|given| given.names.iter().any(|known| known == name)).map(|given| &given.domain)
+}
+
 /// The name of an index or a set of them: an abbreviation could be another, or a set without elements.
 fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
     let ExprKind::Name(name) = &expr.kind else {
         return Err(unknown("index", "no name"));
     };
-    let given = law.given.iter().find(|given| given.names.contains(name)).map(|given| &given.domain);
-    match given {
+    match domain(law, name) {
         Some(Domain::Index { .. } | Domain::Subset(_)) => Ok(name.clone()),
         _ => Err(unknown("index", format!("`{name}`, which is no variable"))),
     }
@@ -480,6 +470,11 @@ fn number(expr: &Expr) -> Option<Monomial> {
         ExprKind::Name(name) if name.chars().next().is_some_and(char::is_lowercase) => Some(Monomial::symbol(name)),
         _ => None,
     }
+}
+
+/// The extent that an expression stands for; its names were checked with the law.
+fn extent(what: &str, expr: &Expr) -> Result<Dim, NotUnfolded> {
+    Dim::from_expr(expr, &|_| true).map_err(|error| unknown(what, error.message))
 }
 
 /// An extent as it stands in leaves.

@@ -1,9 +1,9 @@
 //! One call of attention, written out under the standard meaning with every option that the law ranges over.
 
-use qkvet_spec::CallOption;
 use qkvet_spec::syntax::Expr;
+use qkvet_spec::{CallOption, Domain};
 
-use super::{NotUnfolded, Place, Unfolder, number, unknown};
+use super::{NotUnfolded, OneHead, Place, Unfolder, number, unknown};
 use crate::tree::Tree;
 
 impl Unfolder<'_> {
@@ -24,7 +24,7 @@ impl Unfolder<'_> {
             return Err(unknown(name, "`off`"));
         }
         // Inside of a call the head is that of its queries.
-        let one_head = place.one_head.clone().map(|head| super::OneHead { is_own: false, ..head });
+        let one_head = place.one_head.clone().map(|head| OneHead { is_own: false, ..head });
         let place = &Place { one_head, ..place.clone() };
         let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
         let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
@@ -41,7 +41,7 @@ impl Unfolder<'_> {
         }
         let bias = match argument("bias") {
             Some(bias) => Some(self.term(bias, place)?),
-            None if self.ranges_over(CallOption::Bias) => Some(self.case_bias(place)),
+            None if self.ranges_over(CallOption::Bias) => Some(self.of_case(&Domain::Bias, "bias", place)),
             None => None,
         };
         if let Some(bias) = bias {
@@ -79,7 +79,7 @@ impl Unfolder<'_> {
         let mut masks = Vec::new();
         match explicit {
             Some(mask) => masks.push(mask),
-            None if self.ranges_over(CallOption::Mask) => masks.push(self.case_mask(place)),
+            None if self.ranges_over(CallOption::Mask) => masks.push(self.of_case(&Domain::Mask, "mask", place)),
             None => {}
         }
         if self.ranges_over(CallOption::KeyLengths) {
