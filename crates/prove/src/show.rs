@@ -36,6 +36,14 @@ pub fn expression(tree: &Tree) -> Expr {
         }
         ("att", 1) => apply("attended", vec![arg(0)]),
         ("hcat" | "vcat", 2) => apply(&tree.op, vec![arg(0), arg(1)]),
+        ("rs", 2) => apply("scale_rows", vec![arg(0), arg(1)]),
+        ("sig", 1) => apply("sigmoid", vec![arg(0)]),
+        ("lse", 1) => apply("lse", vec![arg(0)]),
+        ("stretch", 2) => {
+            let (row, n) = tree.args[0].op.split_once(':').unwrap_or((&tree.args[0].op, "n"));
+            let identity = apply("eye", vec![scalar(n)]);
+            apply("scale_row", vec![identity, leaf(name_of_selection(row)), scalar(&tree.args[1].op)])
+        }
         ("perm" | "orth", 1) => arg(0),
         ("sel", 1) => apply("selection", vec![arg(0)]),
         ("one", 1) => apply("ones", vec![scalar(&tree.args[0].op)]),
@@ -53,6 +61,11 @@ fn product(tree: &Tree) -> Expr {
         let name = name_of_selection(&left.args[0].op);
         let of = |name: &str| vec![expression(right), leaf(name)];
         return match name.strip_prefix("not-") {
+            Some(set) if set.chars().next().is_some_and(char::is_uppercase) => {
+                let all = own_extent(&left.args[0].op);
+                let others = apply("others", vec![leaf(set), scalar(all)]);
+                apply("select", vec![expression(right), others])
+            }
             Some(index) => apply("drop_row", of(index)),
             None if name.chars().next().is_some_and(char::is_uppercase) => apply("select", of(name)),
             None => apply("row", of(name)),
@@ -61,9 +74,14 @@ fn product(tree: &Tree) -> Expr {
     binary(BinaryOp::MatMul, expression(left), expression(right))
 }
 
+/// The extent that a selection counts in.
+fn own_extent(own: &str) -> &str {
+    own.rsplit_once(':').map_or("n", |(_, extent)| extent)
+}
+
 /// The name of a selection, without the extent that it counts in.
 fn name_of_selection(own: &str) -> &str {
-    own.split_once(':').map_or(own, |(name, _)| name)
+    own.split([':', '!']).next().unwrap_or(own)
 }
 
 /// `A` for `−1·A`, `k·A` for `−k·A`.

@@ -19,6 +19,10 @@ use qkvet_spec::shape::Dim;
 /// | `hcat` `vcat` | matrices | side by side, one above the other |
 /// | `perm` `orth` `sel` | name | a permutation, an orthogonal matrix, some rows of the identity, all different |
 /// | `one` `eye` | extent | a column of ones, the identity |
+/// | `stretch` | name of a row, number | the identity with this row multiplied |
+/// | `rs` | matrix, column | each row multiplied by its element of the column |
+/// | `sig` | matrix | logistic of each element |
+/// | `lse` | scores | logarithm of the sum of the exponentials of each row |
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tree {
     /// The operator, or the name of a leaf.
@@ -135,6 +139,10 @@ pub fn shape_of(
             (cols == other).then(|| (sum(&rows, &more), cols))
         }
         ("perm" | "orth" | "sel", 1) => names.get(name?).cloned(),
+        ("stretch", 2) => names.get(name?).map(|(_, cols)| (cols.clone(), cols.clone())),
+        ("rs", 2) => arg(0).filter(|(rows, _)| arg(1) == Some((rows.clone(), one()))),
+        ("sig", 1) => arg(0),
+        ("lse", 1) => arg(0).map(|(rows, _)| (rows, one())),
         ("one", 1) => Some((name?.to_owned(), one())),
         ("eye", 1) => Some((name?.to_owned(), name?.to_owned())),
         _ => None,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::shape::Dim;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{CheckedLaw, Domain};
+use qkvet_spec::{CheckedLaw, Domain, IndexExpr};
 
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
@@ -56,10 +56,11 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     };
     let mut unfolder = Unfolder::new(law)?;
     unfolder.statement(expect)?;
+    let condition = unfolder.law.law.condition.as_ref();
     let Unfolder { names, claims, .. } = unfolder;
     let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
     claims.iter().for_each(|(_, left, right)| [left, right].into_iter().for_each(|side| leaves(side, &mut extents)));
-    if let Some(extent) = extents.iter().find(|extent| !is_positive(extent)) {
+    if let Some(extent) = extents.iter().find(|extent| !is_positive(extent, condition)) {
         return Err(unknown("extent", format!("`{extent}`, which may be below 1 or too large")));
     }
     let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone() };
@@ -264,10 +265,37 @@ impl<'a> Unfolder<'a> {
 
     /// Some rows of the identity with `cols` columns, by the name of the index or set.
     fn selection(&mut self, name: &str, rows: &str, cols: &str) -> Tree {
-        // One index may count rows of several extents.
-        let own = format!("{name}:{cols}");
+        // One index may count rows of several extents; one that is declared to be another says so in its name.
+        let own = match domain(self.law, name) {
+            Some(Domain::Index { not: Some(other), .. }) => format!("{name}!={other}:{cols}"),
+            _ => format!("{name}:{cols}"),
+        };
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::new("sel", [Tree::leaf(&own)])
+    }
+
+    /// The rows of a set, or of `others(set, n)`, of an identity with `cols` columns.
+    fn some_rows(&mut self, set: &Expr, cols: &str, place: &Place) -> Result<Tree, NotUnfolded> {
+        match &set.kind {
+            ExprKind::Name(name) if let Some((expr, lets)) = self.abbreviation(name, place) => {
+                self.some_rows(expr, cols, &Place { lets, ..place.clone() })
+            }
+            ExprKind::Apply { function, args, .. } if function == "others" => {
+                let name = variable(self.law, &args[0])?;
+                let all = text(&extent(function, &args[1])?);
+                // A set drawn below n has not all of n, where n is not 1.
+                let is_drawn_from = matches!(domain(self.law, &name), Some(Domain::Subset(n))
+                    if extent(function, n).is_ok_and(|n| text(&n) == all));
+                if !is_drawn_from || all != cols || least(&all, self.law.law.condition.as_ref()) < 2 {
+                    return Err(unknown(function, "a set that may have everything"));
+                }
+                Ok(self.selection(&format!("not-{name}"), &format!("|others({name})|"), cols))
+            }
+            _ => {
+                let name = variable(self.law, set)?;
+                Ok(self.selection(&name, &format!("|{name}|"), cols))
+            }
+        }
     }
 
     fn apply(
@@ -280,7 +308,7 @@ impl<'a> Unfolder<'a> {
         let law = self.law;
         let index = |expr: &Expr| variable(law, expr);
         match function {
-            "attention" | "exact" | "weights" => self.call(function, args, named, place),
+            "attention" | "exact" | "weights" | "lse" | "exact_lse" => self.call(function, args, named, place),
             "softmax_rows" => {
                 let scores = self.term(&args[0], place)?;
                 Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
@@ -316,13 +344,21 @@ impl<'a> Unfolder<'a> {
             "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
                 let n = self.term(&args[0], place)?;
                 let (rows, _) = self.shape(&n)?;
-                if number(&args[2]) != Monomial::fraction(-1, 1) {
-                    return Err(unknown("scale_row", "a factor other than -1"));
+                let factor = number(&args[2]).ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
+                let index = index(&args[1])?;
+                if Some(&factor) == Monomial::fraction(-1, 1).as_ref() {
+                    let own = format!("flip-{index}:{rows}");
+                    self.names.insert(own.clone(), (rows.clone(), rows));
+                    return Ok(Tree::new("orth", [Tree::leaf(&own)]));
                 }
-                let own = format!("flip-{}:{rows}", index(&args[1])?);
-                self.names.insert(own.clone(), (rows.clone(), rows));
-                Ok(Tree::new("orth", [Tree::leaf(&own)]))
+                let row = self.selection(&index, "1", &rows);
+                Ok(Tree::new("stretch", [row.args[0].clone(), Tree::leaf(&factor.to_string())]))
             }
+            "scale_rows" => {
+                let parts = [self.term(&args[0], place)?, self.term(&args[1], place)?];
+                Ok(Tree::new("rs", parts))
+            }
+            "sigmoid" => Ok(Tree::new("sig", [self.term(&args[0], place)?])),
             "heads" => match place.head.and_then(|head| args.get(head)) {
                 Some(arg) => self.term(arg, place),
                 None => Err(unknown("heads", "no head that is looked at")),
@@ -356,11 +392,10 @@ impl<'a> Unfolder<'a> {
             "row" | "drop_row" | "select" => {
                 let matrix = self.term(&args[0], place)?;
                 let (rows, _) = self.shape(&matrix)?;
-                let name = index(&args[1])?;
                 let selection = match function {
-                    "row" => self.selection(&name, "1", &rows),
-                    "select" => self.selection(&name, &format!("|{name}|"), &rows),
-                    _ => self.selection(&format!("not-{name}"), &format!("{rows}-1"), &rows),
+                    "select" => self.some_rows(&args[1], &rows, place)?,
+                    "row" => self.selection(&index(&args[1])?, "1", &rows),
+                    _ => self.selection(&format!("not-{}", index(&args[1])?), &format!("{rows}-1"), &rows),
                 };
                 Ok(Tree::new("*", [selection, matrix]))
             }
@@ -423,10 +458,19 @@ fn leaves(tree: &Tree, extents: &mut Vec<String>) {
     }
 }
 
-/// Whether an extent is at least 1 when all that it is made of is, and its numbers are of a size that was not cut off.
-fn is_positive(extent: &str) -> bool {
-    let numbers = extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    extent != "0" && !extent.contains('-') && numbers.clone().all(|digits| digits.len() < 10)
+/// Whether an extent is at least 1 when all that it is made of is and the condition holds, and its numbers are of a size that was
+/// not cut off.
+fn is_positive(extent: &str, condition: Option<&IndexExpr>) -> bool {
+    let mut numbers = extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let is_one_less = |(whole, less): (&str, &str)| less == "1" && least(whole, condition) >= 2;
+    extent != "0"
+        && (!extent.contains('-') || extent.split_once('-').is_some_and(is_one_less))
+        && numbers.all(|digits| digits.len() < 10)
+}
+
+/// What an extent is at least: itself, if it is a number, or what a condition says, or 1.
+fn least(extent: &str, condition: Option<&IndexExpr>) -> i64 {
+    extent.parse().unwrap_or_else(|_| condition.map_or(1, |condition| condition.least(extent).max(1)))
 }
 
 /// Whether a term is 0 by how it is built.

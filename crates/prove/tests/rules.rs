@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_prove::rewrite::{RULES, Rule};
+use qkvet_prove::rewrite::{RULES, Rule, When};
 use qkvet_prove::tree::Tree;
 
 /// Row by row.
@@ -69,15 +69,22 @@ enum Meant {
 
 fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
     let parts: Vec<&str> = rule.shapes.split_whitespace().collect();
-    let is_used = |op: &str, name: &str| rule.left.contains(&format!("({op} ?{name})"));
+    // Selections that are apart or complements are cut from one order.
+    let together = matches!(rule.when, Some(When::Complements(..) | When::Apart(..)));
+    let mut common = Vec::new();
+    let is_used = |op: &str, name: &str| rule.left.contains(&format!("({op} ?{name}"));
     let is_mask = |name: &str| {
         ["soft", "att", "both"].iter().any(|op| rule.left.contains(&format!("({op} "))) && matches!(name, "m" | "n")
             || rule.left.contains("(both") && matches!(name, "a" | "b")
     };
     let draw = |part: &[&str]| {
         let (name, rows, cols): (&str, usize, usize) = (part[0], part[1].parse().unwrap(), part[2].parse().unwrap());
-        let meant = if is_used("perm", name) || is_used("sel", name) {
-            let order = words.order(cols);
+        let is_selection = is_used("sel", name) || is_used("stretch", name) && cols > 0;
+        let meant = if is_used("perm", name) || is_selection {
+            if common.len() < rows || !together {
+                common = words.order(cols);
+            }
+            let order: Vec<usize> = common.drain(..rows).collect();
             Meant::Matrix(Matrix::new(rows, cols, |i, j| f64::from(u8::from(order[i] == j))))
         } else if is_used("orth", name) {
             // A reflection: I − 2vvᵀ/‖v‖².
@@ -158,6 +165,24 @@ fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         }
         ("vcat", 2) => above(&arg(0), &arg(1)),
         ("perm" | "orth" | "sel", 1) => arg(0),
+        ("stretch", 2) => {
+            let (row, factor) = (arg(0), number(&tree.args[1], names));
+            let on_diagonal = |j: usize| if row.at(0, j) > 0.0 { factor } else { 1.0 };
+            Matrix::new(row.cols, row.cols, |i, j| if i == j { on_diagonal(i) } else { 0.0 })
+        }
+        ("rs", 2) => {
+            let (m, factors) = (arg(0), arg(1));
+            Matrix::new(m.rows, m.cols, |i, j| factors.at(i, 0) * m.at(i, j))
+        }
+        ("sig", 1) => {
+            let m = arg(0);
+            m.zip(&m, |x, _| 1.0 / (1.0 + libm::exp2(-x)))
+        }
+        ("lse", 1) => {
+            let m = arg(0);
+            let sum = |i: usize| (0..m.cols).map(|j| libm::exp2(m.at(i, j))).sum::<f64>();
+            Matrix::new(m.rows, 1, |i, _| libm::log2(sum(i)))
+        }
         ("one", 1) => Matrix::new(extent(&tree.args[0], names), 1, |_, _| 1.0),
         ("eye", 1) => {
             let n = extent(&tree.args[0], names);

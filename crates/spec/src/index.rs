@@ -60,9 +60,30 @@ impl IndexExpr {
         eval(&self.expr, env)
     }
 
+    /// The largest number that `name` is said to be no smaller than, by relations that all have to hold; 0 if there is none.
+    pub fn least(&self, name: &str) -> i64 {
+        least(&self.expr, name)
+    }
+
     /// Whether the expression, read as a condition, holds.
     pub fn holds(&self, env: &IndexEnv) -> bool {
         self.eval(env).is_some_and(|value| value != 0)
+    }
+}
+
+fn least(expr: &Expr, name: &str) -> i64 {
+    let ExprKind::Binary(op, x, y) = &expr.kind else { return 0 };
+    let is_name = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(known) if known == name);
+    let number = |expr: &Expr| match &expr.kind {
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
+        ExprKind::Number(x) => Some(*x as i64),
+        _ => None,
+    };
+    match op {
+        BinaryOp::And => least(x, name).max(least(y, name)),
+        BinaryOp::Ge | BinaryOp::Gt if is_name(x) => number(y).map_or(0, |n| n + i64::from(*op == BinaryOp::Gt)),
+        BinaryOp::Le | BinaryOp::Lt if is_name(y) => number(x).map_or(0, |n| n + i64::from(*op == BinaryOp::Lt)),
+        _ => 0,
     }
 }
 

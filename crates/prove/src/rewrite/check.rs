@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rules::{RULES, Rule};
+use super::rules::{RULES, Rule, When};
 use super::{Chain, Step};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
@@ -58,21 +58,43 @@ pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError
     };
     has_shape(0, &chain.start)?;
     let mut before = &chain.start;
-    for (at, Step { rule, forward, after }) in chain.steps.iter().enumerate() {
+    for (at, one @ Step { rule, after, .. }) in chain.steps.iter().enumerate() {
         let step = at + 1;
-        let known = RULES.iter().find(|known| known.name == rule);
-        let Some(known) = known else {
+        if RULES.iter().all(|known| known.name != rule) {
             return Err(CheckError::Rule { step, rule: rule.clone() });
-        };
-        // Used backwards, a rule leads from the term after it to the term before it.
-        let (from, to) = if *forward { (before, after) } else { (after, before) };
-        if !follows(known, from, to, names) {
+        }
+        if !is_step(one, before, names) {
             return Err(CheckError::Step { step, rule: rule.clone(), got: after.to_string() });
         }
         has_shape(step, after)?;
         before = after;
     }
     if before == end { Ok(()) } else { Err(CheckError::End { expected: end.to_string(), got: before.to_string() }) }
+}
+
+/// Leaves out steps that the next one does without.
+pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
+    let Chain { start, steps } = chain;
+    let mut kept: Vec<Step> = Vec::new();
+    for step in steps {
+        while kept.last().is_some() {
+            let before = kept.iter().rev().nth(1).map_or(&start, |step| &step.after);
+            if !is_step(&step, before, names) {
+                break;
+            }
+            kept.pop();
+        }
+        kept.push(step);
+    }
+    Chain { start, steps: kept }
+}
+
+/// Whether a step follows from the term before it.
+fn is_step(step: &Step, before: &Tree, names: &Shapes) -> bool {
+    let rule = RULES.iter().find(|known| known.name == step.rule);
+    // Used backwards, a rule leads from the term after it to the term before it.
+    let (from, to) = if step.forward { (before, &step.after) } else { (&step.after, before) };
+    rule.is_some_and(|rule| follows(rule, from, to, names))
 }
 
 /// Whether `rule`, used at one place of `from` or of the only part that differs, gives `to`.
@@ -102,11 +124,13 @@ fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) 
     if !matches(left, term, &mut bound) {
         return None;
     }
-    if let Some((of, cols)) = rule.cols {
-        let (_, found) = shape(&instantiated(&Tree::parse(of)?, &bound, names)?, names)?;
-        if found != cols {
-            return None;
-        }
+    let holds = match rule.when {
+        None => true,
+        Some(When::Cols(of, cols)) => shape(&instantiated(&Tree::parse(of)?, &bound, names)?, names)?.1 == cols,
+        Some(when @ (When::Complements(x, y) | When::Apart(x, y))) => when.holds(&bound.get(x)?.op, &bound.get(y)?.op),
+    };
+    if !holds {
+        return None;
     }
     instantiated(right, &bound, names)
 }

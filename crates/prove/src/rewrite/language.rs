@@ -5,7 +5,7 @@ use egg::{
     Symbol, SymbolLang, Var,
 };
 
-use super::rules::{RULES, Rule};
+use super::rules::{RULES, Rule, When};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape_of};
 
@@ -74,13 +74,35 @@ enum Computed {
 struct Computing {
     pattern: Pattern<SymbolLang>,
     computed: Vec<(Var, Computed)>,
-    cols: Option<(Pattern<SymbolLang>, &'static str)>,
+    when: Option<Guard>,
+}
+
+/// A condition read.
+enum Guard {
+    Cols(Pattern<SymbolLang>, &'static str),
+    Names(When, Var, Var),
+}
+
+impl Guard {
+    fn read(when: When) -> Option<Self> {
+        Some(match when {
+            When::Cols(of, cols) => Self::Cols(pattern(&Tree::parse(of)?)?, cols),
+            When::Complements(x, y) | When::Apart(x, y) => Self::Names(when, x.parse().ok()?, y.parse().ok()?),
+        })
+    }
+
+    fn holds(&self, graph: &Graph, subst: &Subst) -> Option<bool> {
+        Some(match self {
+            Self::Cols(of, cols) => pattern_shape(graph, &of.ast, subst)?.1 == *cols,
+            Self::Names(when, x, y) => when.holds(&leaf(graph, subst[*x])?, &leaf(graph, subst[*y])?),
+        })
+    }
 }
 
 impl Computing {
     fn compute(&self, graph: &mut Graph, subst: &Subst) -> Option<Subst> {
-        if let Some((of, cols)) = &self.cols
-            && pattern_shape(graph, &of.ast, subst)?.1 != *cols
+        if let Some(guard) = &self.when
+            && !guard.holds(graph, subst)?
         {
             return None;
         }
@@ -150,11 +172,11 @@ pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>>
     let left = Tree::parse(rule.left)?;
     let mut computed = Vec::new();
     let right = without_computed(&Tree::parse(rule.right)?, &mut computed)?;
-    let cols = match rule.cols {
-        Some((of, cols)) => Some((pattern(&Tree::parse(of)?)?, cols)),
+    let when = match rule.when {
+        Some(when) => Some(Guard::read(when)?),
         None => None,
     };
-    let applier = Computing { pattern: pattern(&right)?, computed, cols };
+    let applier = Computing { pattern: pattern(&right)?, computed, when };
     let mut all = vec![Rewrite::new(rule.name, pattern(&left)?, applier).ok()?];
     if rule.both_ways {
         all.push(Rewrite::new(format!("{}-rev", rule.name), pattern(&right)?, pattern(&left)?).ok()?);

@@ -6,7 +6,7 @@ mod rules;
 mod search;
 
 pub use check::{CheckError, check};
-pub use rules::{RULES, Rule};
+pub use rules::{RULES, Rule, When};
 pub use search::{Found, prove};
 
 use crate::tree::Tree;

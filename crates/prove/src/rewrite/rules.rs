@@ -16,14 +16,40 @@ pub struct Rule {
     pub right: &'static str,
     /// Whether it may be used from right to left too.
     pub both_ways: bool,
-    /// A term and the number of columns that it must have for the rule to hold.
-    pub cols: Option<(&'static str, &'static str)>,
+    /// What must be so for the rule to hold. Such a rule is not used both ways.
+    pub when: Option<When>,
     /// Why it is true.
     pub reason: &'static str,
     /// The shapes of a test: name, rows, columns; a name of `perm`, `orth` or `sel` is one too.
     pub shapes: &'static str,
     /// The right side, altered into something false.
     pub wrong: &'static str,
+}
+
+/// A condition on what the names of a rule stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// A term has this number of columns.
+    Cols(&'static str, &'static str),
+    /// Two names of selections that share no row and together have all.
+    Complements(&'static str, &'static str),
+    /// Two names of selections of one row each, which is not the same.
+    Apart(&'static str, &'static str),
+}
+
+impl When {
+    /// Whether two names of selections are such, by how they are written: `not-S:n` has the rows that `S:n` has not,
+    /// `b!=a:n` is a row other than `a:n`.
+    pub(super) fn holds(self, x: &str, y: &str) -> bool {
+        match self {
+            Self::Cols(..) => false,
+            Self::Complements(..) => [(x, y), (y, x)].iter().any(|(x, y)| y.strip_prefix("not-") == Some(x)),
+            Self::Apart(..) => {
+                let is_other = |x: &str, y: &str| x.split_once("!=").is_some_and(|(_, of)| of == y);
+                is_other(x, y) || is_other(y, x)
+            }
+        }
+    }
 }
 
 const fn rule(
@@ -34,7 +60,7 @@ const fn rule(
     shapes: &'static str,
     wrong: &'static str,
 ) -> Rule {
-    Rule { name, left, right, both_ways, cols: None, reason, shapes, wrong }
+    Rule { name, left, right, both_ways, when: None, reason, shapes, wrong }
 }
 
 /// The rules.
@@ -280,7 +306,7 @@ pub const RULES: &[Rule] = &[
         left: "(soft ?z all none)",
         right: "(one (rows ?z))",
         both_ways: false,
-        cols: Some(("?z", "1")),
+        when: Some(When::Cols("?z", "1")),
         reason: "the only key has weight 1",
         shapes: "z 3 1",
         wrong: "(sc 2 (one (rows ?z)))",
@@ -290,7 +316,7 @@ pub const RULES: &[Rule] = &[
         left: "(soft ?z (* (one ?n) (sel ?c)) none)",
         right: "(* (one ?n) (sel ?c))",
         both_ways: false,
-        cols: Some(("(T (sel ?c))", "1")),
+        when: Some(When::Cols("(T (sel ?c))", "1")),
         reason: "the only visible key has weight 1",
         shapes: "z 2 4 n 2 0 c 1 4",
         wrong: "(sc 2 (* (one ?n) (sel ?c)))",
@@ -439,4 +465,88 @@ pub const RULES: &[Rule] = &[
         "a 2 3 b 3 3 m 2 3 n 3 3 s 0 0",
         "(vcat (soft ?a ?m none) (soft ?b ?n none))",
     ),
+    rule("zero-summand", ("(+ ?a (sc 0 ?b))", "?a"), false, "adding nothing changes nothing", "a 2 3 b 2 3", "(sc 2 ?a)"),
+    rule(
+        "difference-negated",
+        ("(sc -1 (+ ?a (sc -1 ?b)))", "(+ ?b (sc -1 ?a))"),
+        false,
+        "−(a − b) = b − a",
+        "a 2 3 b 2 3",
+        "(+ ?a (sc -1 ?b))",
+    ),
+    rule("one-by-one", ("(one 1)", "(eye 1)"), false, "both are the number 1", "n 1 0", "(sc 2 (eye 1))"),
+    rule(
+        "scalar-side-by-side",
+        ("(sc ?k (hcat ?a ?b))", "(hcat (sc ?k ?a) (sc ?k ?b))"),
+        true,
+        "a number multiplies every block",
+        "k 0 0 a 2 3 b 2 2",
+        "(hcat (sc ?k ?a) ?b)",
+    ),
+    rule(
+        "scaled-rows-of-product",
+        ("(* (rs ?a ?g) ?b)", "(rs (* ?a ?b) ?g)"),
+        true,
+        "a factor of each row moves through a product",
+        "a 2 3 g 2 1 b 3 2",
+        "(* ?a ?b)",
+    ),
+    Rule {
+        name: "softmax-of-two-columns",
+        left: "(soft (hcat ?a ?b) all none)",
+        right: "(hcat (sig (+ ?a (sc -1 ?b))) (sig (+ ?b (sc -1 ?a))))",
+        both_ways: false,
+        when: Some(When::Cols("(hcat ?a ?b)", "2")),
+        reason: "eᵃ/(eᵃ + eᵇ) = 1/(1 + e⁻⁽ᵃ⁻ᵇ⁾), the logistic of the difference",
+        shapes: "a 3 1 b 3 1",
+        wrong: "(hcat (sig ?a) (sig ?b))",
+    },
+    Rule {
+        name: "part-of-softmax",
+        left: "(rs (soft (* ?z (T (sel ?s))) all none) \
+               (sig (+ (lse (* ?z (T (sel ?s)))) (sc -1 (lse (* ?z (T (sel ?r))))))))",
+        right: "(* (soft ?z all none) (T (sel ?s)))",
+        both_ways: false,
+        when: Some(When::Complements("?s", "?r")),
+        reason: "the weights within a part are its own softmax times its share of the sum, the logistic of the difference of \
+                 the log-sum-exps",
+        shapes: "z 3 5 s 2 5 r 3 5",
+        wrong: "(soft (* ?z (T (sel ?s))) all none)",
+    },
+    Rule {
+        name: "parts-make-the-whole",
+        left: "(+ (* (T (sel ?s)) (sel ?s)) (* (T (sel ?r)) (sel ?r)))",
+        right: "(eye (cols (sel ?s)))",
+        both_ways: false,
+        when: Some(When::Complements("?s", "?r")),
+        reason: "every row is in one part or in the other",
+        shapes: "s 2 5 r 3 5",
+        wrong: "(sc 2 (eye (cols (sel ?s))))",
+    },
+    rule(
+        "stretch-transposed",
+        ("(T (stretch ?j ?k))", "(stretch ?j ?k)"),
+        false,
+        "a diagonal matrix is symmetric",
+        "j 1 4 k 0 0",
+        "(sc 2 (stretch ?j ?k))",
+    ),
+    rule(
+        "stretched-row",
+        ("(* (sel ?j) (stretch ?j ?k))", "(sc ?k (sel ?j))"),
+        false,
+        "this row has the factor",
+        "j 1 4 k 0 0",
+        "(sel ?j)",
+    ),
+    Rule {
+        name: "row-that-is-not-stretched",
+        left: "(* (sel ?i) (stretch ?j ?k))",
+        right: "(sel ?i)",
+        both_ways: false,
+        when: Some(When::Apart("?i", "?j")),
+        reason: "another row is as it was",
+        shapes: "i 1 4 j 1 4 k 0 0",
+        wrong: "(sc ?k (sel ?i))",
+    },
 ];

@@ -3,6 +3,7 @@
 use egg::{FlatTerm, Runner, SimpleScheduler, StopReason, SymbolLang};
 
 use super::language::{ShapeOf, all_rewrites, expression};
+use super::check::shortened;
 use super::{Chain, Step};
 use crate::tree::{Shapes, Tree};
 
@@ -60,7 +61,7 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
         let (rule, forward) = used(term).unwrap_or_default();
         Step { rule, forward, after: tree(term) }
     });
-    Found::Chain(Chain { start: left.clone(), steps: steps.collect() })
+    Found::Chain(shortened(Chain { start: left.clone(), steps: steps.collect() }, names))
 }
 
 fn tree(term: &FlatTerm<SymbolLang>) -> Tree {

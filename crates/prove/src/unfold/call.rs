@@ -59,6 +59,10 @@ impl Unfolder<'_> {
             (true, None) => "sink".to_owned(),
             (true, Some(head)) => format!("sink[head {}]", head.index),
         };
+        if function.ends_with("lse") {
+            let is_plain = mask == Tree::leaf("all") && sink == "none";
+            return if is_plain { Ok(Tree::new("lse", [scores])) } else { Err(unknown(function, "masks or sinks")) };
+        }
         let weights = Tree::new("soft", [scores, mask, Tree::leaf(&sink)]);
         if function == "weights" {
             return Ok(weights);
