@@ -2,6 +2,7 @@
 //!
 //! Every function here depends on its arguments alone.
 
+pub mod derive;
 pub mod exact;
 pub mod moments;
 pub mod number;

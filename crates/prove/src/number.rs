@@ -22,6 +22,16 @@ impl Monomial {
         Self { numerator: 1, denominator: 1, symbols: vec![text] }
     }
 
+    /// Numerator and denominator of the fraction.
+    pub fn ratio(&self) -> (i64, i64) {
+        (self.numerator, self.denominator)
+    }
+
+    /// The symbols, sorted.
+    pub fn symbols(&self) -> &[String] {
+        &self.symbols
+    }
+
     /// `1/n` of an extent.
     pub fn inverse(extent: &str) -> Self {
         match extent.parse().ok().and_then(|n| Self::fraction(1, n)) {

@@ -3,13 +3,14 @@
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CheckedLaw, Proof};
 
+use crate::derive::{self, Derivation, LEMMAS, Move, derive};
 use crate::exact::{Search, search};
 use crate::moments;
 use crate::render::{Style, render};
 use crate::rewrite::{self, Chain, Found, RULES};
 use crate::show::expression;
 use crate::tree::{Tree, is_non_negative};
-use crate::unfold::{Claim, Relation, unfold};
+use crate::unfold::{self, Claim, unfold};
 
 /// How much is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,8 +55,32 @@ impl Status {
 pub struct Line {
     /// What stands there.
     pub shown: Shown,
+    /// How it is to the line before it.
+    pub relation: Relation,
     /// Why it follows. Empty for the first line of a chain.
     pub reason: String,
+}
+
+/// How a line of a proof is to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Equal, or the first line of a chain.
+    Equal,
+    /// The line before it is at most this.
+    AtMost,
+    /// The line before it is at least this.
+    AtLeast,
+}
+
+impl Relation {
+    /// The sign in front of the line.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::AtMost => "≤",
+            Self::AtLeast => "≥",
+        }
+    }
 }
 
 /// What stands in a line of a proof.
@@ -93,18 +118,22 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
     let method = law.law.proof;
     let outcome = |status, lines| Outcome { status, method, lines };
     match method {
-        Proof::Rewrite => match by_rewriting(law) {
+        Proof::Rewrite | Proof::Derivation => match by_claims(law) {
             // A third route, which knows nothing of how the law was written out.
             Ok(lines) => match on_instances(law, SIZE - 1) {
                 Status::Refuted(example) => {
-                    let reason = format!("the rules and an exact instance contradict each other:\n{example}");
+                    let reason = format!("the proof and an exact instance contradict each other:\n{example}");
                     outcome(Status::Unknown(reason), Vec::new())
                 }
                 Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => {
                     outcome(Status::Proved, lines)
                 }
             },
-            Err(reason) => outcome(refuted_or(law, Status::Unknown(reason)), Vec::new()),
+            Err(reason) if method == Proof::Rewrite => outcome(refuted_or(law, Status::Unknown(reason)), Vec::new()),
+            Err(reason) => match on_instances(law, SIZE) {
+                Status::Unknown(_) => outcome(Status::Unknown(reason), Vec::new()),
+                known => outcome(known, Vec::new()),
+            },
         },
         Proof::Definition if law.expect.is_none() => outcome(Status::Definition, Vec::new()),
         // Smaller instances are enough to see that a definition is written down wrongly.
@@ -120,7 +149,7 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },
-        Proof::Exact | Proof::Derivation => outcome(on_instances(law, SIZE), Vec::new()),
+        Proof::Exact => outcome(on_instances(law, SIZE), Vec::new()),
     }
 }
 
@@ -157,21 +186,34 @@ fn on_instances(law: &CheckedLaw, size: usize) -> Status {
 }
 
 fn equation(step: moments::Step) -> Line {
-    Line { shown: Shown::Equation(format!("{} = {}", step.left, step.right)), reason: step.reason.to_owned() }
+    let shown = Shown::Equation(format!("{} = {}", step.left, step.right));
+    Line { shown, relation: Relation::Equal, reason: step.reason.to_owned() }
 }
 
-fn by_rewriting(law: &CheckedLaw) -> Result<Vec<Line>, String> {
+/// The proofs of the claims of a law, each checked; inequalities only where the law's file says `derivation`.
+fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
     let claims = unfold(law).map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
     for claim in &claims {
         match claim.relation {
-            Relation::NonNegative if is_non_negative(&claim.left) => {
-                lines.push(Line { shown: shown(&claim.left), reason: String::new() });
+            unfold::Relation::NonNegative if is_non_negative(&claim.left) => {
+                lines.push(Line { shown: shown(&claim.left), relation: Relation::Equal, reason: String::new() });
                 let reason = "not negative: weights are not, nor are sums and products of what is not";
-                lines.push(Line { shown: shown(&claim.right), reason: reason.to_owned() });
+                lines.push(Line {
+                    shown: shown(&claim.right),
+                    relation: Relation::AtLeast,
+                    reason: reason.to_owned(),
+                });
             }
-            Relation::NonNegative => return Err(format!("the sign of {} is not known", claim.left)),
-            Relation::Equal => lines.extend(chain_lines(&checked_chain(claim)?)),
+            unfold::Relation::Equal => lines.extend(chain_lines(&checked_chain(claim)?)),
+            unfold::Relation::AtMost if law.law.proof == Proof::Derivation => {
+                lines.extend(derivation_lines(&checked_derivation(claim, (&claim.left, &claim.right))?));
+            }
+            unfold::Relation::NonNegative if law.law.proof == Proof::Derivation => {
+                lines.extend(derivation_lines(&checked_derivation(claim, (&claim.right, &claim.left))?));
+            }
+            unfold::Relation::NonNegative => return Err(format!("the sign of {} is not known", claim.left)),
+            unfold::Relation::AtMost => return Err("rewriting says nothing of inequalities".to_owned()),
         }
     }
     Ok(lines)
@@ -190,23 +232,55 @@ fn checked_chain(claim: &Claim) -> Result<Chain, String> {
     }
 }
 
-/// The steps that a person would write: those that change what is printed.
+/// A derivation that the checker has walked too.
+fn checked_derivation(claim: &Claim, sides: (&Tree, &Tree)) -> Result<Derivation, String> {
+    let Some(derivation) = derive(sides, &claim.names, &claim.facts) else {
+        return Err("no chain of lemmas within the limits of the search, which is no disproof".to_owned());
+    };
+    derive::check(&derivation, sides, &claim.names, &claim.facts).map_err(|error| error.to_string())?;
+    Ok(derivation)
+}
+
 fn chain_lines(chain: &Chain) -> Vec<Line> {
-    let mut lines = vec![Line { shown: shown(&chain.start), reason: String::new() }];
-    for step in &chain.steps {
-        let reason = RULES.iter().find(|rule| rule.name == step.rule).map_or("", |rule| rule.reason);
-        let line = Line { shown: shown(&step.after), reason: reason.to_owned() };
+    let steps = chain.steps.iter().map(|step| (&step.after, Relation::Equal, rule_reason(&step.rule)));
+    let lines = lines(&chain.start, steps);
+    if lines.len() > 1 {
+        return lines;
+    }
+    // Nothing printed changes: the sides differ in parentheses, or not at all.
+    let end = chain.steps.last().map_or(&chain.start, |step| &step.after);
+    let reason = if chain.steps.is_empty() { "the same, written out" } else { "matrix products are associative" };
+    let end = Line { shown: shown(end), relation: Relation::Equal, reason: reason.to_owned() };
+    lines.into_iter().chain([end]).collect()
+}
+
+fn derivation_lines(derivation: &Derivation) -> Vec<Line> {
+    let apart = if derivation.upward { Relation::AtMost } else { Relation::AtLeast };
+    let steps = derivation.steps.iter().map(|step| match &step.by {
+        Move::Rule { name, .. } => (&step.after, Relation::Equal, rule_reason(name)),
+        Move::Lemma(name) => {
+            let reason = LEMMAS.iter().find(|lemma| lemma.name == name).map_or("", |lemma| lemma.reason);
+            (&step.after, apart, reason)
+        }
+        Move::Arithmetic => (&step.after, Relation::Equal, "numbers collected"),
+    });
+    lines(&derivation.start, steps)
+}
+
+/// The steps that a person would write: those that change what is printed.
+fn lines<'a>(start: &Tree, steps: impl Iterator<Item = (&'a Tree, Relation, &'static str)>) -> Vec<Line> {
+    let mut lines = vec![Line { shown: shown(start), relation: Relation::Equal, reason: String::new() }];
+    for (after, relation, reason) in steps {
+        let line = Line { shown: shown(after), relation, reason: reason.to_owned() };
         if lines.last().is_none_or(|last| last.shown.text(Style::Unicode) != line.shown.text(Style::Unicode)) {
             lines.push(line);
         }
     }
-    if lines.len() == 1 {
-        // Nothing printed changes: the sides differ in parentheses, or not at all.
-        let end = chain.steps.last().map_or(&chain.start, |step| &step.after);
-        let reason = if chain.steps.is_empty() { "the same, written out" } else { "matrix products are associative" };
-        lines.push(Line { shown: shown(end), reason: reason.to_owned() });
-    }
     lines
+}
+
+fn rule_reason(name: &str) -> &'static str {
+    RULES.iter().find(|rule| rule.name == name).map_or("", |rule| rule.reason)
 }
 
 fn shown(tree: &Tree) -> Shown {

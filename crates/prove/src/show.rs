@@ -11,6 +11,19 @@ pub fn expression(tree: &Tree) -> Expr {
     let arg = |at: usize| expression(&tree.args[at]);
     match (&*tree.op, tree.args.len()) {
         ("*", 2) => product(tree),
+        ("num", 1) => scalar(&tree.args[0].op),
+        ("mul", 2) => match negated(tree) {
+            Some(positive) => new(ExprKind::Unary(UnaryOp::Neg, Box::new(expression(&positive)))),
+            None => binary(BinaryOp::Mul, arg(0), arg(1)),
+        },
+        ("norm", 1) => apply("norm_max", vec![arg(0)]),
+        ("spread" | "exp", 1) => apply(&tree.op, vec![arg(0)]),
+        ("tv", 2) => apply("total_variation", vec![arg(0), arg(1)]),
+        ("colmin" | "colmax", 1) => {
+            let axis = vec![("axis".to_owned(), leaf("rows"))];
+            let function = if &*tree.op == "colmin" { "min" } else { "max" };
+            new(ExprKind::Apply { function: function.to_owned(), args: vec![arg(0)], named: axis })
+        }
         ("+", 2) => match negated(&tree.args[1]) {
             Some(subtracted) => binary(BinaryOp::Sub, arg(0), expression(&subtracted)),
             None => binary(BinaryOp::Add, arg(0), arg(1)),
@@ -86,12 +99,22 @@ fn name_of_selection(own: &str) -> &str {
 
 /// `A` for `−1·A`, `k·A` for `−k·A`.
 fn negated(tree: &Tree) -> Option<Tree> {
-    let factor = if tree.is("sc", 2) { tree.args[0].op.strip_prefix('-')? } else { return None };
-    let rest = factor.strip_prefix("1*").unwrap_or(factor);
-    Some(match rest {
-        "1" => tree.args[1].clone(),
-        rest => Tree::new("sc", [Tree::leaf(rest), tree.args[1].clone()]),
-    })
+    let positive = |factor: &Tree| {
+        let rest = factor.op.strip_prefix('-')?;
+        Some(Tree::leaf(rest.strip_prefix("1*").unwrap_or(rest)))
+    };
+    match (&*tree.op, tree.args.as_slice()) {
+        ("num", [number]) => Some(Tree::new("num", [positive(number)?])),
+        ("mul", [factor, rest]) if factor.is("num", 1) => Some(match positive(&factor.args[0])? {
+            one if one == Tree::leaf("1") => rest.clone(),
+            positive => Tree::new("mul", [Tree::new("num", [positive]), rest.clone()]),
+        }),
+        ("sc", [factor, rest]) => Some(match positive(factor)? {
+            one if one == Tree::leaf("1") => rest.clone(),
+            positive => Tree::new("sc", [positive, rest.clone()]),
+        }),
+        _ => None,
+    }
 }
 
 /// `inv(n)` is `1 / n`.

@@ -22,6 +22,10 @@ use qkvet_spec::shape::Dim;
 /// | `stretch` | name of a row, number | the identity with this row multiplied |
 /// | `rs` | matrix, column | each row multiplied by its element of the column |
 /// | `sig` | matrix | logistic of each element |
+/// | `colmin` `colmax` | matrix | smallest and largest element of each column |
+/// | `num` `mul` `exp` | number; numbers | a number as a term, product, exponential |
+/// | `norm` `spread` | matrix | largest magnitude, largest range of a column |
+/// | `tv` | matrices | the largest, over rows, of half the sum of the differences' magnitudes |
 /// | `lse` | scores | logarithm of the sum of the exponentials of each row |
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tree {
@@ -142,6 +146,12 @@ pub fn shape_of(
         ("stretch", 2) => names.get(name?).map(|(_, cols)| (cols.clone(), cols.clone())),
         ("rs", 2) => arg(0).filter(|(rows, _)| arg(1) == Some((rows.clone(), one()))),
         ("sig", 1) => arg(0),
+        ("colmin" | "colmax", 1) => arg(0).map(|(_, cols)| (one(), cols)),
+        ("num", 1) => Some((one(), one())),
+        ("norm" | "spread", 1) => arg(0).map(|_| (one(), one())),
+        ("mul", 2) => arg(0).filter(|shape| *shape == (one(), one()) && arg(1).as_ref() == Some(shape)),
+        ("exp", 1) => arg(0).filter(|shape| *shape == (one(), one())),
+        ("tv", 2) => arg(0).filter(|shape| arg(1).as_ref() == Some(shape)).map(|_| (one(), one())),
         ("lse", 1) => arg(0).map(|(rows, _)| (rows, one())),
         ("one", 1) => Some((name?.to_owned(), one())),
         ("eye", 1) => Some((name?.to_owned(), name?.to_owned())),

@@ -4,6 +4,7 @@
 //! matrix stands for that of the query head's group.
 
 mod call;
+mod scalar;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use qkvet_spec::shape::Dim;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{CheckedLaw, Domain, IndexExpr};
 
+use crate::derive::{Facts, grows, is_scalar};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
 
@@ -21,6 +23,8 @@ pub enum Relation {
     Equal,
     /// No element of the left side is negative; the right side is 0.
     NonNegative,
+    /// No element of the left side is larger than that of the right side.
+    AtMost,
 }
 
 /// A relation and the shapes of its names.
@@ -34,6 +38,8 @@ pub struct Claim {
     pub right: Tree,
     /// Rows and columns of every name.
     pub names: Shapes,
+    /// What the law declares of its variables.
+    pub facts: Facts,
 }
 
 /// Why a law cannot be written as claims about terms.
@@ -57,13 +63,15 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let mut unfolder = Unfolder::new(law)?;
     unfolder.statement(expect)?;
     let condition = unfolder.law.law.condition.as_ref();
+    let scores = unfolder.scores(Tree::leaf("Q"), Tree::leaf("K"), "scale");
+    let facts = Facts::of(law, &scores);
     let Unfolder { names, claims, .. } = unfolder;
     let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
     claims.iter().for_each(|(_, left, right)| [left, right].into_iter().for_each(|side| leaves(side, &mut extents)));
     if let Some(extent) = extents.iter().find(|extent| !is_positive(extent, condition)) {
         return Err(unknown("extent", format!("`{extent}`, which may be below 1 or too large")));
     }
-    let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone() };
+    let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone(), facts: facts.clone() };
     Ok(claims.into_iter().map(claim).collect())
 }
 
@@ -160,15 +168,70 @@ impl<'a> Unfolder<'a> {
             ExprKind::Binary(BinaryOp::Ge, x, y) => {
                 let place = Place { lets: self.law.lets.len(), ..Place::default() };
                 let (left, right) = (self.term(x, &place)?, self.term(y, &place)?);
-                if !is_zero(&right) {
-                    return Err(unknown("statement", "`>=` something other than 0 times a matrix"));
+                match is_zero(&right) {
+                    true => self.claims.push((Relation::NonNegative, left, right)),
+                    false => self.claims.push((Relation::AtMost, right, left)),
                 }
-                self.claims.push((Relation::NonNegative, left, right));
                 Ok(())
             }
+            ExprKind::Binary(BinaryOp::Le, x, y) => {
+                let place = Place { lets: self.law.lets.len(), ..Place::default() };
+                self.at_most(x, y, &place)
+            }
+            ExprKind::Binary(BinaryOp::In, x, ends) => match &ends.kind {
+                ExprKind::Apply { args, .. } if args.len() == 2 => {
+                    let place = Place { lets: self.law.lets.len(), ..Place::default() };
+                    self.at_most(&args[0], x, &place)?;
+                    self.at_most(x, &args[1], &place)
+                }
+                _ => Err(unknown("statement", "`in` something without ends")),
+            },
             ExprKind::Binary(op, ..) => Err(unknown("statement", format!("`{}`", op.symbol()))),
             _ => Err(unknown("statement", "no relation")),
         }
+    }
+
+    /// `x ≤ y`, both numbers or both matrices.
+    ///
+    /// Said of numbers it is proved of every item and head: the largest of the left sides is then at most the right side, which
+    /// grows with what is larger for all of them.
+    fn at_most(&mut self, x: &Expr, y: &Expr, place: &Place) -> Result<(), NotUnfolded> {
+        let sides = match (self.is_scalar(x, place), self.is_scalar(y, place)) {
+            (true, true) => [self.scalar(x, place)?, self.scalar(y, place)?],
+            (false, false) => [self.term(x, place)?, self.term(y, place)?],
+            _ => return Err(unknown("statement", "`<=` between a number and a matrix")),
+        };
+        let [left, right] = sides;
+        let is_one_norm = left.is("norm", 1) || left.is("spread", 1);
+        if is_scalar(&left) && !(is_one_norm && grows(&right, &Facts::of(self.law, &Tree::leaf("all")))) {
+            return Err(unknown("statement", "`<=` that is not one norm below what grows with norms"));
+        }
+        self.claims.push((Relation::AtMost, left, right));
+        Ok(())
+    }
+
+    /// Counts a term, so that abbreviations of abbreviations end.
+    fn count(&mut self) -> Result<(), NotUnfolded> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(unknown("statement", format!("more than {MAX_NODES} terms")));
+        }
+        Ok(())
+    }
+
+    /// 1 over an extent or a whole number.
+    fn inverse(&self, divisor: &Expr) -> Result<Monomial, NotUnfolded> {
+        let inverse = match &divisor.kind {
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
+            ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => Monomial::fraction(1, *n as i64),
+            _ => Dim::from_expr(divisor, &|_| true).ok().map(|extent| Monomial::inverse(&text(&extent))),
+        };
+        inverse.ok_or_else(|| unknown("quotient", "a divisor that is no extent"))
+    }
+
+    /// `scale · QKᵀ`.
+    fn scores(&self, query: Tree, key: Tree, scale: &str) -> Tree {
+        Tree::new("sc", [Tree::leaf(scale), Tree::new("*", [query, Tree::new("T", [key])])])
     }
 
     /// Rows and columns of a term of this law.
@@ -183,10 +246,7 @@ impl<'a> Unfolder<'a> {
     }
 
     fn term(&mut self, expr: &Expr, place: &Place) -> Result<Tree, NotUnfolded> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(unknown("statement", format!("more than {MAX_NODES} terms")));
-        }
+        self.count()?;
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, place),
             ExprKind::Unary(UnaryOp::Neg, x) => Ok(Tree::new("sc", [Tree::leaf("-1"), self.term(x, place)?])),
@@ -206,12 +266,7 @@ impl<'a> Unfolder<'a> {
                 (None, None) => Err(unknown("product", "two matrices")),
             },
             ExprKind::Binary(BinaryOp::Div, x, y) => {
-                let inverse = match &y.kind {
-                    #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-                    ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => Monomial::fraction(1, *n as i64),
-                    _ => Dim::from_expr(y, &|_| true).ok().map(|extent| Monomial::inverse(&text(&extent))),
-                };
-                let inverse = inverse.ok_or_else(|| unknown("quotient", "a divisor that is no extent"))?;
+                let inverse = self.inverse(y)?;
                 Ok(Tree::new("sc", [Tree::leaf(&inverse.to_string()), self.term(x, place)?]))
             }
             ExprKind::Apply { function, args, named } => self.apply(function, args, named, place),
@@ -422,6 +477,17 @@ impl<'a> Unfolder<'a> {
                         Ok(Tree::new("*", [Tree::new("T", [ones(&rows)]), matrix]))
                     }
                     _ => Ok(Tree::new("*", [matrix, ones(&cols)])),
+                }
+            }
+            "min" | "max" => {
+                let matrix = self.term(&args[0], place)?;
+                let op = if function == "min" { "colmin" } else { "colmax" };
+                match named {
+                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => Ok(Tree::new(op, [matrix])),
+                    _ => {
+                        let by_columns = Tree::new(op, [Tree::new("T", [matrix])]);
+                        Ok(Tree::new("T", [by_columns]))
+                    }
                 }
             }
             "hcat" | "vcat" => {

@@ -92,7 +92,9 @@ impl<'a> Proved<'a> {
             let text = line.shown.text(style);
             match (&line.shown, line.reason.as_str()) {
                 (_, "") => anstream::println!("    {text}"),
-                (Shown::Expression(_), reason) => anstream::println!("  = {text}\n        {reason}"),
+                (Shown::Expression(_), reason) => {
+                    anstream::println!("  {} {text}\n        {reason}", line.relation.sign());
+                }
                 (Shown::Equation(_), reason) => anstream::println!("    {text}\n        {reason}"),
             }
         }

@@ -90,7 +90,7 @@ pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
 }
 
 /// Whether a step follows from the term before it.
-fn is_step(step: &Step, before: &Tree, names: &Shapes) -> bool {
+pub(crate) fn is_step(step: &Step, before: &Tree, names: &Shapes) -> bool {
     let rule = RULES.iter().find(|known| known.name == step.rule);
     // Used backwards, a rule leads from the term after it to the term before it.
     let (from, to) = if step.forward { (before, &step.after) } else { (&step.after, before) };
@@ -135,7 +135,8 @@ fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) 
     instantiated(right, &bound, names)
 }
 
-fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&'a str, Tree>) -> bool {
+/// Whether a term is an instance of a pattern; binds the names of the pattern.
+pub(crate) fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&'a str, Tree>) -> bool {
     if pattern.op.starts_with('?') {
         return bound.entry(&pattern.op).or_insert_with(|| term.clone()) == term;
     }
@@ -144,7 +145,8 @@ fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&'a str, Tre
         && pattern.args.iter().zip(&term.args).all(|(pattern, term)| matches(pattern, term, bound))
 }
 
-fn instantiated(pattern: &Tree, bound: &BTreeMap<&str, Tree>, names: &Shapes) -> Option<Tree> {
+/// The pattern with what its names stand for.
+pub(crate) fn instantiated(pattern: &Tree, bound: &BTreeMap<&str, Tree>, names: &Shapes) -> Option<Tree> {
     if pattern.op.starts_with('?') {
         return bound.get(&*pattern.op).cloned();
     }

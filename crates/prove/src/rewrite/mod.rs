@@ -7,6 +7,8 @@ mod search;
 
 pub use check::{CheckError, check};
 pub use rules::{RULES, Rule, When};
+pub(crate) use check::{instantiated, is_step, matches};
+pub(crate) use search::Space;
 pub use search::{Found, prove};
 
 use crate::tree::Tree;

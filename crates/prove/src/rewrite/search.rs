@@ -1,6 +1,11 @@
 //! The search: equality saturation until both sides meet.
 
-use egg::{FlatTerm, Runner, SimpleScheduler, StopReason, SymbolLang};
+use std::collections::BTreeMap;
+
+use egg::{
+    AstSize, Extractor, FlatTerm, Id, Pattern, RecExpr, Runner, Searcher, SimpleScheduler, StopReason, SymbolLang,
+};
+
 
 use super::language::{ShapeOf, all_rewrites, expression};
 use super::check::shortened;
@@ -29,39 +34,97 @@ pub enum Found {
 ///
 /// No clock is read: the limits count nodes and rounds, so that the result is the same everywhere.
 pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
-    let (from, to) = (expression(left), expression(right));
-    let (sought_from, sought_to) = (from.clone(), to.clone());
-    let mut runner: Runner<SymbolLang, ShapeOf, ()> = Runner::new(ShapeOf::new(names.clone()))
-        .with_explanations_enabled()
-        .with_expr(&from)
-        .with_expr(&to)
-        .with_node_limit(MAX_NODES)
-        .with_iter_limit(MAX_ROUNDS)
-        .with_time_limit(std::time::Duration::MAX)
-        .with_scheduler(SimpleScheduler)
-        .with_hook(move |runner| {
-            let graph = &runner.egraph;
-            let class = |expr| graph.lookup_expr(expr).map(|id| graph.find(id));
-            let (x, y) = (class(&sought_from), class(&sought_to));
-            if x.is_some() && x == y { Err("met".to_owned()) } else { Ok(()) }
-        })
-        .run(&all_rewrites());
-    if runner.egraph.analysis.is_unsound {
+    let mut space = Space::new(&[left, right], names, (MAX_NODES, MAX_ROUNDS));
+    if space.runner.egraph.analysis.is_unsound {
         return Found::Unsound;
     }
-    if runner.egraph.find(runner.roots[0]) != runner.egraph.find(runner.roots[1]) {
-        return match runner.stop_reason {
-            Some(StopReason::Saturated) => Found::Saturated,
-            _ => Found::Limit,
-        };
+    match space.chain(left, right) {
+        Some(chain) => Found::Chain(chain),
+        None if space.is_saturated() => Found::Saturated,
+        None => Found::Limit,
     }
-    let mut explanation = runner.explain_equivalence(&from, &to);
-    let terms = explanation.make_flat_explanation();
-    let steps = terms.iter().skip(1).map(|term| {
-        let (rule, forward) = used(term).unwrap_or_default();
-        Step { rule, forward, after: tree(term) }
-    });
-    Found::Chain(shortened(Chain { start: left.clone(), steps: steps.collect() }, names))
+}
+
+/// What the rules make of some terms, until the first two of them meet.
+pub(crate) struct Space {
+    runner: Runner<SymbolLang, ShapeOf, ()>,
+    names: Shapes,
+}
+
+impl Space {
+    pub(crate) fn new(terms: &[&Tree], names: &Shapes, (nodes, rounds): (usize, usize)) -> Self {
+        let mut runner: Runner<SymbolLang, ShapeOf, ()> = Runner::new(ShapeOf::new(names.clone()))
+            .with_explanations_enabled()
+            .with_node_limit(nodes)
+            .with_iter_limit(rounds)
+            .with_time_limit(std::time::Duration::MAX)
+            .with_scheduler(SimpleScheduler);
+        for term in terms {
+            runner = runner.with_expr(&expression(term));
+        }
+        if let [left, right, ..] = terms {
+            let (left, right) = (expression(left), expression(right));
+            runner = runner.with_hook(move |runner| {
+                let graph = &runner.egraph;
+                let class = |expr| graph.lookup_expr(expr).map(|id| graph.find(id));
+                let (x, y) = (class(&left), class(&right));
+                if x.is_some() && x == y { Err("met".to_owned()) } else { Ok(()) }
+            });
+        }
+        Self { runner: runner.run(&all_rewrites()), names: names.clone() }
+    }
+
+    fn is_saturated(&self) -> bool {
+        matches!(self.runner.stop_reason, Some(StopReason::Saturated))
+    }
+
+    fn class(&self, term: &Tree) -> Option<Id> {
+        self.runner.egraph.lookup_expr(&expression(term)).map(|id| self.runner.egraph.find(id))
+    }
+
+    /// Whether the rules make two terms equal.
+    pub(crate) fn are_equal(&self, left: &Tree, right: &Tree) -> bool {
+        let (x, y) = (self.class(left), self.class(right));
+        x.is_some() && x == y
+    }
+
+    /// A chain of rules from one term to another; not checked yet.
+    pub(crate) fn chain(&mut self, left: &Tree, right: &Tree) -> Option<Chain> {
+        if !self.are_equal(left, right) || self.runner.egraph.analysis.is_unsound {
+            return None;
+        }
+        let mut explanation = self.runner.explain_equivalence(&expression(left), &expression(right));
+        let terms = explanation.make_flat_explanation();
+        let steps = terms.iter().skip(1).map(|term| {
+            let (rule, forward) = used(term).unwrap_or_default();
+            Step { rule, forward, after: tree(term) }
+        });
+        Some(shortened(Chain { start: left.clone(), steps: steps.collect() }, &self.names))
+    }
+
+    /// What the names of a pattern stand for where it is equal to a term, each by its smallest form.
+    pub(crate) fn matches(&self, pattern: &Tree, term: &Tree) -> Vec<BTreeMap<String, Tree>> {
+        let graph = &self.runner.egraph;
+        let (Ok(pattern), Some(class)) = (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.class(term)) else {
+            return Vec::new();
+        };
+        let smallest = Extractor::new(graph, AstSize);
+        let found = pattern.search_eclass(graph, class).map(|found| found.substs).unwrap_or_default();
+        let vars = pattern.vars();
+        found
+            .iter()
+            .map(|subst| vars.iter().map(|var| (var.to_string(), from_egg(&smallest.find_best(subst[*var]).1))).collect())
+            .collect()
+    }
+}
+
+/// A term as it was before `egg` stored it.
+fn from_egg(expression: &RecExpr<SymbolLang>) -> Tree {
+    fn at(expression: &RecExpr<SymbolLang>, id: Id) -> Tree {
+        let node = &expression[id];
+        Tree::new(node.op.as_str(), node.children.iter().map(|child| at(expression, *child)))
+    }
+    at(expression, expression.root())
 }
 
 fn tree(term: &FlatTerm<SymbolLang>) -> Tree {

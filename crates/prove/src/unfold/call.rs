@@ -34,8 +34,7 @@ impl Unfolder<'_> {
             None if d_k == "d_k" => "scale".to_owned(),
             None => format!("scale({d_k})"),
         };
-        let dots = Tree::new("*", [query, Tree::new("T", [key])]);
-        let mut scores = Tree::new("sc", [Tree::leaf(&scale), dots]);
+        let mut scores = self.scores(query, key, &scale);
         if self.ranges_over(CallOption::Softcap) {
             scores = Tree::new("cap", [scores]);
         }

@@ -1,0 +1,114 @@
+//! What a law declares of its variables, and what follows from how a term is built.
+
+use std::collections::BTreeSet;
+
+use qkvet_spec::{CheckedLaw, Domain};
+
+use super::lemmas::Need;
+use crate::number::Monomial;
+use crate::tree::{Shapes, Tree, is_non_negative, shape};
+
+/// What a law declares of its variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Scores, a row of the identity and a margin.
+    pub separated: Vec<[Tree; 3]>,
+    /// Scores, the other rows of the identity and a margin.
+    pub opposed: Vec<[Tree; 3]>,
+    /// Numbers that are not negative.
+    pub non_negative: BTreeSet<String>,
+    /// Extents: whole numbers that are at least 1.
+    pub extents: BTreeSet<String>,
+}
+
+/// Extents of the case.
+pub(crate) const EXTENTS: [&str; 7] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"];
+
+impl Facts {
+    /// What the law declares; `scores` are those of its queries and keys.
+    pub(crate) fn of(law: &CheckedLaw, scores: &Tree) -> Self {
+        let mut facts = Self { extents: EXTENTS.map(str::to_owned).into(), ..Self::default() };
+        for given in &law.given {
+            let row = |name: &str| Tree::leaf(&format!("{name}:n_k"));
+            match &given.domain {
+                Domain::Separated { j, margin } => {
+                    facts.separated.push([scores.clone(), row(j), Tree::leaf(margin)]);
+                }
+                Domain::Opposed { j, margin } => {
+                    facts.opposed.push([scores.clone(), row(&format!("not-{j}")), Tree::leaf(margin)]);
+                }
+                Domain::Real { low, .. } if *low >= 0.0 => {
+                    facts.non_negative.extend(given.names.iter().cloned());
+                }
+                Domain::Positive => facts.non_negative.extend(given.names.iter().cloned()),
+                Domain::Dim { .. } => facts.extents.extend(given.names.iter().cloned()),
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    /// Whether a number is not negative, by its factors.
+    pub(crate) fn is_non_negative_number(&self, text: &str) -> bool {
+        Monomial::parse(text).is_some_and(|number| {
+            number.ratio().0 >= 0 && number.symbols().iter().all(|symbol| self.is_non_negative_symbol(symbol))
+        })
+    }
+
+    fn is_non_negative_symbol(&self, symbol: &str) -> bool {
+        let divisor = symbol.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
+        self.non_negative.contains(symbol) || self.extents.contains(divisor.unwrap_or(symbol))
+    }
+}
+
+/// The names that the law's declarations give in every way that meets a need, beside those that are bound; empty if it is not met.
+///
+/// `bound` gives what a name of the lemma stands for, and whether a term of the declaration is that.
+pub(crate) fn meets(
+    need: Need,
+    facts: &Facts,
+    names: &Shapes,
+    bound: &dyn Fn(&str) -> Option<Tree>,
+    is: &dyn Fn(&str, &Tree) -> bool,
+) -> Vec<Vec<(&'static str, Tree)>> {
+    let yes = |holds: bool| if holds { vec![Vec::new()] } else { Vec::new() };
+    let term = |name: &str, holds: &dyn Fn(&Tree) -> bool| yes(bound(name).is_some_and(|tree| holds(&tree)));
+    match need {
+        Need::Averages(a) => term(a, &is_average),
+        Need::PartialAverages(a) => term(a, &is_partial_average),
+        Need::NonNegative(a) => term(a, &is_non_negative),
+        Need::NonNegativeNumber(k) => term(k, &|tree| facts.is_non_negative_number(&tree.op)),
+        Need::Column(a) => term(a, &|tree| shape(tree, names).is_some_and(|(_, cols)| cols == "1")),
+        Need::Separated(z, j, t) => declared(&facts.separated, [z, j, t], is),
+        Need::Opposed(z, r, t) => declared(&facts.opposed, [z, r, t], is),
+    }
+}
+
+fn declared(
+    facts: &[[Tree; 3]],
+    [scores, row, margin]: [&'static str; 3],
+    is: &dyn Fn(&str, &Tree) -> bool,
+) -> Vec<Vec<(&'static str, Tree)>> {
+    let fits = facts.iter().filter(|fact| is(scores, &fact[0]) && is(row, &fact[1]));
+    fits.map(|[z, j, t]| vec![(scores, z.clone()), (row, j.clone()), (margin, t.clone())]).collect()
+}
+
+/// Whether every row is of weights that add up to 1, by how the term is built.
+fn is_average(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("soft", [_, mask, sink]) => *mask == Tree::leaf("all") && *sink == Tree::leaf("none"),
+        // A column of ones has rows of one weight.
+        ("perm" | "sel" | "eye" | "one", [_]) => true,
+        ("*", factors) => factors.iter().all(is_average),
+        _ => false,
+    }
+}
+
+/// Whether every row is of weights whose sum is at most 1, by how the term is built.
+fn is_partial_average(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("soft", [..]) => true,
+        ("*", factors) => factors.iter().all(is_partial_average),
+        _ => is_average(tree),
+    }
+}

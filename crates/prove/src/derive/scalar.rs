@@ -1,0 +1,118 @@
+//! Numbers that are made of norms, spreads and exponentials: one form for equal ones, and their signs.
+
+use std::collections::BTreeMap;
+
+use dashu_int::IBig;
+use dashu_ratio::RBig;
+
+use super::facts::Facts;
+use crate::number::Monomial;
+use crate::tree::Tree;
+
+/// Whether a term is a number rather than a matrix, by its operators.
+pub(crate) fn is_scalar(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.len()) {
+        ("num" | "norm" | "spread" | "exp", 1) | ("mul" | "tv", 2) => true,
+        ("+", 2) => tree.args.iter().all(is_scalar),
+        _ => false,
+    }
+}
+
+/// A sum of products of names, numbers in front. What stands in norms, spreads and distances is not looked into.
+pub(crate) type Polynomial = BTreeMap<Vec<String>, RBig>;
+
+/// The polynomial that a number is; `None` for a term that is no number.
+pub(crate) fn polynomial(tree: &Tree) -> Option<Polynomial> {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("num", [number]) => {
+            let number = Monomial::parse(&number.op)?;
+            let (numerator, denominator) = number.ratio();
+            let ratio = RBig::from(IBig::from(numerator)) / RBig::from(IBig::from(denominator));
+            Some(term(number.symbols().to_vec(), ratio))
+        }
+        ("+", [x, y]) => {
+            let mut sum = polynomial(x)?;
+            polynomial(y)?.into_iter().for_each(|(names, factor)| add(&mut sum, names, factor));
+            Some(sum)
+        }
+        ("mul", [x, y]) => {
+            let (x, y) = (polynomial(x)?, polynomial(y)?);
+            let mut product = Polynomial::new();
+            for (left, k) in &x {
+                for (right, l) in &y {
+                    let mut names = [left.as_slice(), right.as_slice()].concat();
+                    names.sort();
+                    add(&mut product, names, k * l);
+                }
+            }
+            Some(product)
+        }
+        ("exp", [x]) => Some(term(vec![format!("exp({:?})", polynomial(x)?)], RBig::ONE)),
+        _ => is_scalar(tree).then(|| term(vec![tree.to_string()], RBig::ONE)),
+    }
+}
+
+fn term(names: Vec<String>, factor: RBig) -> Polynomial {
+    let mut one = Polynomial::new();
+    add(&mut one, names, factor);
+    one
+}
+
+fn add(sum: &mut Polynomial, names: Vec<String>, factor: RBig) {
+    let entry = sum.entry(names.clone()).or_insert(RBig::ZERO);
+    *entry += factor;
+    if entry.is_zero() {
+        sum.remove(&names);
+    }
+}
+
+/// Whether two numbers are equal whatever their names stand for.
+pub(crate) fn are_equal(x: &Tree, y: &Tree) -> bool {
+    polynomial(x).is_some_and(|left| Some(left) == polynomial(y))
+}
+
+/// Whether a number is not negative, by how it is built.
+pub(crate) fn is_non_negative(tree: &Tree, facts: &Facts) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("num", [number]) => facts.is_non_negative_number(&number.op),
+        ("norm" | "spread" | "exp" | "tv", _) => true,
+        ("mul", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
+        ("+", [x, less]) if *less == one_less() => is_one_or_more(x, facts),
+        ("+", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
+        _ => false,
+    }
+}
+
+fn one_less() -> Tree {
+    Tree::new("num", [Tree::leaf("-1")])
+}
+
+/// Extents count from 1, and so does an exponential of what is not negative.
+fn is_one_or_more(tree: &Tree, facts: &Facts) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("num", [extent]) => facts.extents.contains(&*extent.op) || extent.op.parse::<i64>().is_ok_and(|n| n >= 1),
+        ("exp", [x]) => is_non_negative(x, facts),
+        _ => false,
+    }
+}
+
+/// Whether a number does not fall when a norm, a spread or a distance in it grows.
+///
+/// A statement about a whole tensor says the same of the largest over its items and heads; it follows from the statement about
+/// each of them if the larger side grows with what is larger for the whole.
+pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("num" | "norm" | "spread" | "tv", _) => true,
+        ("exp", [x]) => grows(x, facts),
+        ("+", parts) => parts.iter().all(|part| grows(part, facts)),
+        ("mul", parts) => {
+            let is_constant = |part: &Tree| !mentions_matrices(part);
+            parts.iter().all(|part| grows(part, facts) && is_non_negative(part, facts)) || parts.iter().all(is_constant)
+        }
+        _ => false,
+    }
+}
+
+fn mentions_matrices(tree: &Tree) -> bool {
+    matches!(&*tree.op, "norm" | "spread" | "tv") || tree.args.iter().any(mentions_matrices)
+}

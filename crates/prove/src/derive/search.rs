@@ -1,0 +1,178 @@
+//! The search: from one side of a claim, lemmas lead on until the other side is reached.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Facts, meets};
+use super::lemmas::LEMMAS;
+use super::scalar::{are_equal, is_non_negative, is_scalar};
+use super::{Derivation, Move, Step};
+use crate::rewrite::{self, Space, instantiated};
+use crate::tree::{Shapes, Tree, shape};
+
+/// Limits of one saturation: lemmas ask for a form a few rules away.
+const LIMITS: (usize, usize) = (6_000, 8);
+/// Saturations of one search.
+const MAX_SPACES: usize = 60;
+/// Lemmas in one chain.
+const MAX_DEPTH: usize = 10;
+
+/// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no disproof.
+pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
+    [true, false].into_iter().find_map(|upward| {
+        let (start, end) = if upward { (left, right) } else { (right, left) };
+        let mut search = Search { end, upward, names, facts, spaces: 0, seen: BTreeSet::new() };
+        let steps = search.reach(start, MAX_DEPTH)?;
+        Some(Derivation { upward, start: start.clone(), steps })
+    })
+}
+
+struct Search<'a> {
+    end: &'a Tree,
+    upward: bool,
+    names: &'a Shapes,
+    facts: &'a Facts,
+    spaces: usize,
+    seen: BTreeSet<String>,
+}
+
+impl Search<'_> {
+    /// Steps from a term to the end.
+    fn reach(&mut self, term: &Tree, depth: usize) -> Option<Vec<Step>> {
+        if term == self.end {
+            return Some(Vec::new());
+        }
+        if !self.seen.insert(term.to_string()) {
+            return None;
+        }
+        if is_scalar(term) && are_equal(term, self.end) {
+            return Some(vec![Step { by: Move::Arithmetic, after: self.end.clone() }]);
+        }
+        if depth == 0 {
+            return None;
+        }
+        for mut steps in self.moves(term) {
+            let Some(last) = steps.last().map(|step| step.after.clone()) else { continue };
+            if let Some(rest) = self.reach(&last, depth - 1) {
+                steps.extend(rest);
+                return Some(steps);
+            }
+        }
+        None
+    }
+
+    /// What a term leads to, each by rules and one lemma, or by rules to the end.
+    fn moves(&mut self, term: &Tree) -> Vec<Vec<Step>> {
+        let mut parts = Vec::new();
+        growing_parts(term, &[], self.facts, &mut parts);
+        let mut wanted = Vec::new();
+        growing_parts(self.end, &[], self.facts, &mut wanted);
+        let mut moves = Vec::new();
+        for path in parts {
+            let part = at(term, &path);
+            let targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(|tree| tree.op == part.op || !is_scalar(part)).collect();
+            if targets.contains(&part) && is_scalar(part) {
+                continue;
+            }
+            let place = |tree: &Tree| replaced(term, &path, tree);
+            for found in self.of_part(part, &targets) {
+                moves.push(found.into_iter().map(|Step { by, after }| Step { by, after: place(&after) }).collect());
+            }
+        }
+        moves
+    }
+
+    fn of_part(&mut self, part: &Tree, targets: &[&Tree]) -> Vec<Vec<Step>> {
+        let mut moves = Vec::new();
+        for target in targets {
+            if let Some(mut space) = self.space(&[part, target])
+                && let Some(chain) = space.chain(part, target)
+            {
+                return vec![by_rules(chain)];
+            }
+        }
+        let Some(mut space) = self.space(&[part]) else { return moves };
+        for lemma in LEMMAS {
+            let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else { continue };
+            let (from, to) = if self.upward { (&left, &right) } else { (&right, &left) };
+            if is_scalar(from) != is_scalar(part) {
+                continue;
+            }
+            let mut forms = BTreeMap::new();
+            for bound in space.matches(from, part) {
+                for bound in self.meeting(lemma.needs, bound, &space) {
+                    let bound: BTreeMap<&str, Tree> = bound.iter().map(|(name, tree)| (name.as_str(), tree.clone())).collect();
+                    if let (Some(before), Some(after)) =
+                        (instantiated(from, &bound, self.names), instantiated(to, &bound, self.names))
+                        && shape(&after, self.names) == shape(part, self.names)
+                    {
+                        forms.insert((after.to_string().len(), after.to_string()), (before, after));
+                    }
+                }
+            }
+            for (before, after) in forms.into_values() {
+                let Some(chain) = space.chain(part, &before) else { continue };
+                let mut steps = by_rules(chain);
+                steps.push(Step { by: Move::Lemma(lemma.name.to_owned()), after });
+                moves.push(steps);
+            }
+        }
+        moves
+    }
+
+    /// Every way to bind names such that the needs are met.
+    fn meeting(&self, needs: &[super::Need], bound: BTreeMap<String, Tree>, space: &Space) -> Vec<BTreeMap<String, Tree>> {
+        needs.iter().fold(vec![bound], |ways, need| {
+            let more = ways.into_iter().flat_map(|bound| {
+                let value = |name: &str| bound.get(name).cloned();
+                let is = |name: &str, tree: &Tree| bound.get(name).is_none_or(|known| known == tree || space.are_equal(known, tree));
+                let found = meets(*need, self.facts, self.names, &value, &is);
+                found
+                    .into_iter()
+                    .map(|more| {
+                        let mut bound = bound.clone();
+                        bound.extend(more.into_iter().map(|(name, tree)| (name.to_owned(), tree)));
+                        bound
+                    })
+                    .collect::<Vec<_>>()
+            });
+            more.collect()
+        })
+    }
+
+    fn space(&mut self, terms: &[&Tree]) -> Option<Space> {
+        self.spaces += 1;
+        (self.spaces <= MAX_SPACES).then(|| Space::new(terms, self.names, LIMITS))
+    }
+}
+
+fn by_rules(chain: rewrite::Chain) -> Vec<Step> {
+    let step = |step: rewrite::Step| Step { by: Move::Rule { name: step.rule, forward: step.forward }, after: step.after };
+    chain.steps.into_iter().map(step).collect()
+}
+
+/// The paths to the parts of a term with which it grows: norms, spreads and distances of a number, and a matrix itself.
+fn growing_parts(tree: &Tree, path: &[usize], facts: &Facts, parts: &mut Vec<Vec<usize>>) {
+    let mut go_on = |at: usize| growing_parts(&tree.args[at], &[path, &[at]].concat(), facts, parts);
+    match (&*tree.op, tree.args.as_slice()) {
+        ("+", [x, y]) if is_scalar(x) && is_scalar(y) => (0..2).for_each(&mut go_on),
+        ("exp", [_]) => go_on(0),
+        ("mul", args) => (0..2).filter(|at| is_non_negative(&args[1 - at], facts)).for_each(&mut go_on),
+        ("num", _) => {}
+        _ => parts.push(path.to_vec()),
+    }
+}
+
+fn at<'a>(tree: &'a Tree, path: &[usize]) -> &'a Tree {
+    path.iter().fold(tree, |tree, at| &tree.args[*at])
+}
+
+fn replaced(tree: &Tree, path: &[usize], part: &Tree) -> Tree {
+    match path {
+        [] => part.clone(),
+        [first, rest @ ..] => {
+            let mut whole = tree.clone();
+            whole.args[*first] = replaced(&tree.args[*first], rest, part);
+            whole
+        }
+    }
+}

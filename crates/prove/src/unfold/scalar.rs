@@ -1,0 +1,95 @@
+//! Numbers of a law: norms, spreads, exponentials and what is made of them.
+
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
+use qkvet_spec::{CheckedLaw, Domain};
+
+use super::{NotUnfolded, Place, Unfolder, domain, number, unknown};
+use crate::derive::EXTENTS;
+use crate::tree::Tree;
+
+/// Largest power of two that a decimal number is a fraction of.
+const MAX_DENOMINATOR: i64 = 1 << 20;
+
+impl Unfolder<'_> {
+    /// Whether an expression is a number rather than a matrix.
+    pub(super) fn is_scalar(&self, expr: &Expr, place: &Place) -> bool {
+        match &expr.kind {
+            ExprKind::Number(_) => true,
+            ExprKind::Name(name) => match self.abbreviation(name, place) {
+                Some((expr, lets)) => self.is_scalar(expr, &Place { lets, ..place.clone() }),
+                None => is_number(self.law, name),
+            },
+            ExprKind::Unary(UnaryOp::Neg, x) => self.is_scalar(x, place),
+            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) => {
+                self.is_scalar(x, place) && self.is_scalar(y, place)
+            }
+            ExprKind::Apply { function, .. } => matches!(function.as_str(), "norm_max" | "spread" | "exp"),
+            _ => false,
+        }
+    }
+
+    /// A number as a term.
+    pub(super) fn scalar(&mut self, expr: &Expr, place: &Place) -> Result<Tree, NotUnfolded> {
+        self.count()?;
+        let product = |x: Tree, y: Tree| Tree::new("mul", [x, y]);
+        let constant = |text: &str| Tree::new("num", [Tree::leaf(text)]);
+        match &expr.kind {
+            ExprKind::Number(x) => Ok(constant(&decimal(*x).ok_or_else(|| unknown("number", x.to_string()))?)),
+            ExprKind::Name(name) => match self.abbreviation(name, place) {
+                Some((expr, lets)) => self.scalar(expr, &Place { lets, ..place.clone() }),
+                None => Ok(constant(name)),
+            },
+            ExprKind::Unary(UnaryOp::Neg, x) => Ok(product(constant("-1"), self.scalar(x, place)?)),
+            ExprKind::Binary(BinaryOp::Add, x, y) => {
+                Ok(Tree::new("+", [self.scalar(x, place)?, self.scalar(y, place)?]))
+            }
+            ExprKind::Binary(BinaryOp::Sub, x, y) => {
+                // `x − 1` keeps its form: it is not negative where `x` is at least 1.
+                let less = match number(y).filter(|y| y.symbols().is_empty()) {
+                    Some(number) => constant(&number.times(&minus_one()?).ok_or_else(|| unknown("number", "a large one"))?.to_string()),
+                    None => product(constant("-1"), self.scalar(y, place)?),
+                };
+                Ok(Tree::new("+", [self.scalar(x, place)?, less]))
+            }
+            ExprKind::Binary(BinaryOp::Mul, x, y) => Ok(product(self.scalar(x, place)?, self.scalar(y, place)?)),
+            ExprKind::Binary(BinaryOp::Div, x, y) => {
+                let inverse = self.inverse(y)?;
+                Ok(product(constant(&inverse.to_string()), self.scalar(x, place)?))
+            }
+            ExprKind::Apply { function, args, .. } => match function.as_str() {
+                "norm_max" => Ok(Tree::new("norm", [self.term(&args[0], place)?])),
+                "spread" => Ok(Tree::new("spread", [self.term(&args[0], place)?])),
+                "exp" => Ok(Tree::new("exp", [self.scalar(&args[0], place)?])),
+                other => Err(unknown("function", other)),
+            },
+            _ => Err(unknown("expression", "something that is no number")),
+        }
+    }
+}
+
+fn minus_one() -> Result<crate::number::Monomial, NotUnfolded> {
+    crate::number::Monomial::fraction(-1, 1).ok_or_else(|| unknown("number", "-1"))
+}
+
+/// A decimal number as a fraction, where it is one of a power of two.
+fn decimal(x: f64) -> Option<String> {
+    let mut denominator = 1_i64;
+    while denominator <= MAX_DENOMINATOR {
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        let scaled = x * denominator as f64;
+        if scaled.fract() == 0.0 && scaled.abs() < 1e9 {
+            #[expect(clippy::cast_possible_truncation, reason = "a small whole number")]
+            return crate::number::Monomial::fraction(scaled as i64, denominator).map(|number| number.to_string());
+        }
+        denominator *= 2;
+    }
+    None
+}
+
+/// Whether a variable of the law, or an extent, is a number.
+fn is_number(law: &CheckedLaw, name: &str) -> bool {
+    match domain(law, name) {
+        Some(known) => matches!(known, Domain::Real { .. } | Domain::Number | Domain::Positive | Domain::Dim { .. }),
+        None => EXTENTS.contains(&name),
+    }
+}

@@ -1,0 +1,99 @@
+//! Laws of the repository that are inequalities, derived for all shapes; and derivations that are not.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use qkvet_prove::derive::{Derivation, Move, check, derive};
+use qkvet_prove::outcome::{Status, prove};
+use qkvet_prove::tree::Tree;
+use qkvet_prove::unfold::{Claim, Relation, unfold};
+use qkvet_spec::{Catalog, CheckedLaw, Proof};
+
+fn inequalities() -> Vec<(String, Claim)> {
+    let catalog = Catalog::embedded().unwrap();
+    let derived = catalog.laws.values().filter(|law| law.law.proof == Proof::Derivation);
+    let claims = derived.flat_map(|law| unfold(law).unwrap().into_iter().map(|claim| (law.law.law.clone(), claim)));
+    claims.filter(|(_, claim)| claim.relation == Relation::AtMost).collect()
+}
+
+fn derivation((id, claim): &(String, Claim)) -> Derivation {
+    let sides = (&claim.left, &claim.right);
+    derive(sides, &claim.names, &claim.facts).unwrap_or_else(|| panic!("{id}: {} <= {}", claim.left, claim.right))
+}
+
+#[test]
+fn every_law_that_claims_a_derivation_has_one() {
+    let inequalities = inequalities();
+    assert!(inequalities.len() >= 5, "{}", inequalities.len());
+    for inequality in &inequalities {
+        let derivation = derivation(inequality);
+        let claim = &inequality.1;
+        check(&derivation, (&claim.left, &claim.right), &claim.names, &claim.facts).unwrap();
+        assert!(derivation.steps.iter().any(|step| matches!(step.by, Move::Lemma(_))), "{}", inequality.0);
+    }
+}
+
+/// Another move, another direction, another term, a step left out: the checker refuses each, for every step of every derivation.
+#[test]
+fn an_altered_derivation_is_refused() {
+    let mut altered = 0;
+    for inequality in &inequalities() {
+        let claim = &inequality.1;
+        let whole = derivation(inequality);
+        let mut refused = |derivation: &Derivation, what: &str| {
+            let checked = check(derivation, (&claim.left, &claim.right), &claim.names, &claim.facts);
+            assert!(checked.is_err(), "{}: {what} passes", inequality.0);
+            altered += 1;
+        };
+        let other = Derivation { upward: !whole.upward, ..whole.clone() };
+        refused(&other, "the other direction");
+        for at in 0..whole.steps.len() {
+            for by in [
+                Move::Lemma("no-such-lemma".to_owned()),
+                Move::Lemma("triangle".to_owned()),
+                Move::Rule { name: "softmax-of-one-column".to_owned(), forward: true },
+                Move::Arithmetic,
+            ] {
+                let mut derivation = whole.clone();
+                if derivation.steps[at].by != by {
+                    derivation.steps[at].by = by;
+                    refused(&derivation, "another move");
+                }
+            }
+            for factor in ["2", "1/2"] {
+                let mut derivation = whole.clone();
+                let after = derivation.steps[at].after.clone();
+                derivation.steps[at].after = Tree::new("sc", [Tree::leaf(factor), after]);
+                refused(&derivation, "another term");
+            }
+            let mut derivation = whole.clone();
+            derivation.steps.remove(at);
+            refused(&derivation, "a missing step");
+        }
+    }
+    assert!(altered > 100, "{altered}");
+}
+
+fn status(given: &str, expect: &str) -> Status {
+    let text = format!(
+        "law: x\ntitle: t\n{given}expect: {expect}\noptions: []\nproof: derivation\ncatches: []\n"
+    );
+    prove(&CheckedLaw::from_yaml("x.yaml", &text).unwrap()).status
+}
+
+/// Bounds that are too small, of the other direction, or said of what is not declared.
+#[test]
+fn what_is_false_is_not_derived() {
+    let separated = "given:\n  j: index(n_k)\n  t: real(1..4)\n  (Q, K): separated(j, margin=t)\n";
+    let off = "norm_max(softmax_rows(Q @ K.T) @ V - ones(n_q) @ row(V, j))";
+    for (given, expect) in [
+        // Half of what it is, twice the margin, no margin at all, and a margin of scores that are not scaled.
+        (separated, "norm_max(attention(Q, K, V) - ones(n_q) @ row(V, j)) <= exp(-2 * t) * spread(V)"),
+        (separated, "norm_max(attention(Q, K, V, scale=1) - ones(n_q) @ row(V, j)) <= (n_k - 1) * exp(-2 * t) * spread(V)"),
+        (separated, "norm_max(attention(Q, K, V)) <= norm_max(V) / 2"),
+        ("given:\n  j: index(n_k)\n  t: real(1..4)\n", &format!("{off} <= (n_k - 1) * exp(-t) * spread(V)")),
+        ("", "attention(Q, K, V) in between(ones(n_q) @ max(V, axis=rows), ones(n_q) @ min(V, axis=rows))"),
+        ("", "norm_max(attention(Q, K, V) - attention(Q, K, 2 * V)) <= spread(V) / 4"),
+    ] {
+        let status = status(given, expect);
+        assert!(!matches!(status, Status::Proved), "{expect}: {status:?}");
+    }
+}
