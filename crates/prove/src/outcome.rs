@@ -199,11 +199,7 @@ fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
             unfold::Relation::NonNegative if is_non_negative(&claim.left) => {
                 lines.push(Line { shown: shown(&claim.left), relation: Relation::Equal, reason: String::new() });
                 let reason = "not negative: weights are not, nor are sums and products of what is not";
-                lines.push(Line {
-                    shown: shown(&claim.right),
-                    relation: Relation::AtLeast,
-                    reason: reason.to_owned(),
-                });
+                lines.push(Line { shown: shown(&claim.right), relation: Relation::AtLeast, reason: reason.to_owned() });
             }
             unfold::Relation::Equal => lines.extend(chain_lines(&checked_chain(claim)?)),
             unfold::Relation::AtMost if law.law.proof == Proof::Derivation => {

@@ -43,9 +43,11 @@ pub fn expression(tree: &Tree) -> Expr {
             }
             new(ExprKind::Apply { function: "softmax_rows".to_owned(), args: vec![arg(0)], named })
         }
-        ("cap" | "both", 1..) => {
-            let function = if &*tree.op == "cap" { "softcap" } else { "and_mask" };
-            apply(function, tree.args.iter().map(expression).collect())
+        ("cap", 1) => apply("softcap", vec![arg(0)]),
+        ("both", 2) => {
+            let mut masks = Vec::new();
+            all_of(tree, &mut masks);
+            apply("and_mask", masks)
         }
         ("att", 1) => apply("attended", vec![arg(0)]),
         ("hcat" | "vcat", 2) => apply(&tree.op, vec![arg(0), arg(1)]),
@@ -58,7 +60,10 @@ pub fn expression(tree: &Tree) -> Expr {
             apply("scale_row", vec![identity, leaf(name_of_selection(row)), scalar(&tree.args[1].op)])
         }
         ("perm" | "orth", 1) => arg(0),
-        ("sel", 1) => apply("selection", vec![arg(0)]),
+        ("sel", 1) => {
+            let identity = apply("eye", vec![scalar(own_extent(&tree.args[0].op))]);
+            selected(&tree.args[0].op, identity)
+        }
         ("one", 1) => apply("ones", vec![scalar(&tree.args[0].op)]),
         ("eye", 1) => apply("eye", vec![scalar(&tree.args[0].op)]),
         (name, _) => leaf(name),
@@ -71,20 +76,41 @@ fn product(tree: &Tree) -> Expr {
         return leaf(&tree.op);
     };
     if left.is("sel", 1) {
-        let name = name_of_selection(&left.args[0].op);
-        let of = |name: &str| vec![expression(right), leaf(name)];
-        return match name.strip_prefix("not-") {
-            Some(set) if set.chars().next().is_some_and(char::is_uppercase) => {
-                let all = own_extent(&left.args[0].op);
-                let others = apply("others", vec![leaf(set), scalar(all)]);
-                apply("select", vec![expression(right), others])
-            }
-            Some(index) => apply("drop_row", of(index)),
-            None if name.chars().next().is_some_and(char::is_uppercase) => apply("select", of(name)),
-            None => apply("row", of(name)),
-        };
+        return selected(&left.args[0].op, expression(right));
+    }
+    if let Some(index) = one_column(right) {
+        return apply("col", vec![expression(left), leaf(index)]);
     }
     binary(BinaryOp::MatMul, expression(left), expression(right))
+}
+
+/// The rows of a matrix that a selection has.
+fn selected(own: &str, matrix: Expr) -> Expr {
+    let name = name_of_selection(own);
+    let is_set = |name: &str| name.chars().next().is_some_and(char::is_uppercase);
+    match name.strip_prefix("not-") {
+        Some(set) if is_set(set) => {
+            let others = apply("others", vec![leaf(set), scalar(own_extent(own))]);
+            apply("select", vec![matrix, others])
+        }
+        Some(index) => apply("drop_row", vec![matrix, leaf(index)]),
+        None => apply(if is_set(name) { "select" } else { "row" }, vec![matrix, leaf(name)]),
+    }
+}
+
+/// The index whose column a matrix picks out of what stands before it.
+fn one_column(tree: &Tree) -> Option<&str> {
+    let selection = tree.is("T", 1).then(|| &tree.args[0]).filter(|row| row.is("sel", 1))?;
+    let name = name_of_selection(&selection.args[0].op);
+    (name.starts_with(char::is_lowercase) && !name.starts_with("not-")).then_some(name)
+}
+
+/// The masks that have to hold together.
+fn all_of(tree: &Tree, masks: &mut Vec<Expr>) {
+    match tree.is("both", 2) {
+        true => tree.args.iter().for_each(|part| all_of(part, masks)),
+        false => masks.push(expression(tree)),
+    }
 }
 
 /// The extent that a selection counts in.

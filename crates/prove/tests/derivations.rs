@@ -73,9 +73,7 @@ fn an_altered_derivation_is_refused() {
 }
 
 fn status(given: &str, expect: &str) -> Status {
-    let text = format!(
-        "law: x\ntitle: t\n{given}expect: {expect}\noptions: []\nproof: derivation\ncatches: []\n"
-    );
+    let text = format!("law: x\ntitle: t\n{given}expect: {expect}\noptions: []\nproof: derivation\ncatches: []\n");
     prove(&CheckedLaw::from_yaml("x.yaml", &text).unwrap()).status
 }
 
@@ -87,7 +85,10 @@ fn what_is_false_is_not_derived() {
     for (given, expect) in [
         // Half of what it is, twice the margin, no margin at all, and a margin of scores that are not scaled.
         (separated, "norm_max(attention(Q, K, V) - ones(n_q) @ row(V, j)) <= exp(-2 * t) * spread(V)"),
-        (separated, "norm_max(attention(Q, K, V, scale=1) - ones(n_q) @ row(V, j)) <= (n_k - 1) * exp(-2 * t) * spread(V)"),
+        (
+            separated,
+            "norm_max(attention(Q, K, V, scale=1) - ones(n_q) @ row(V, j)) <= (n_k - 1) * exp(-2 * t) * spread(V)",
+        ),
         (separated, "norm_max(attention(Q, K, V)) <= norm_max(V) / 2"),
         ("given:\n  j: index(n_k)\n  t: real(1..4)\n", &format!("{off} <= (n_k - 1) * exp(-t) * spread(V)")),
         ("", "attention(Q, K, V) in between(ones(n_q) @ max(V, axis=rows), ones(n_q) @ min(V, axis=rows))"),

@@ -103,23 +103,25 @@ fn is_instance(lemma: &Lemma, (smaller, larger): (&Tree, &Tree), names: &Shapes,
         return false;
     };
     // The names of one side may be some of those of the other.
-    [(&left, smaller, &right, larger), (&right, larger, &left, smaller)].into_iter().any(|(side, term, other, opposite)| {
-        let mut bound = BTreeMap::new();
-        if !matches(side, term, &mut bound) {
-            return false;
-        }
-        let mut ways = vec![bound];
-        for need in lemma.needs {
-            ways = ways
-                .into_iter()
-                .flat_map(|bound| {
-                    let value = |name: &str| bound.get(name).cloned();
-                    let is = |name: &str, tree: &Tree| bound.get(name).is_none_or(|known| known == tree);
-                    let more = meets(*need, facts, names, &value, &is);
-                    more.into_iter().map(|more| bound.clone().into_iter().chain(more).collect()).collect::<Vec<_>>()
-                })
-                .collect();
-        }
-        ways.iter().any(|bound| instantiated(other, bound, names).as_ref() == Some(opposite))
-    })
+    [(&left, smaller, &right, larger), (&right, larger, &left, smaller)].into_iter().any(
+        |(side, term, other, opposite)| {
+            let mut bound = BTreeMap::new();
+            if !matches(side, term, &mut bound) {
+                return false;
+            }
+            let mut ways = vec![bound];
+            for need in lemma.needs {
+                ways = ways
+                    .into_iter()
+                    .flat_map(|bound| {
+                        let value = |name: &str| bound.get(name).cloned();
+                        let is = |name: &str, tree: &Tree| bound.get(name).is_none_or(|known| known == tree);
+                        let more = meets(*need, facts, names, &value, &is);
+                        more.into_iter().map(|more| bound.clone().into_iter().chain(more).collect()).collect::<Vec<_>>()
+                    })
+                    .collect();
+            }
+            ways.iter().any(|bound| instantiated(other, bound, names).as_ref() == Some(opposite))
+        },
+    )
 }

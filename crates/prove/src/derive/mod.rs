@@ -7,8 +7,8 @@ mod scalar;
 mod search;
 
 pub use check::{CheckError, check};
-pub use facts::Facts;
 pub(crate) use facts::EXTENTS;
+pub use facts::Facts;
 pub use lemmas::{LEMMAS, Lemma, Need};
 pub(crate) use scalar::{grows, is_scalar};
 pub use search::derive;

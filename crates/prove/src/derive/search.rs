@@ -69,7 +69,11 @@ impl Search<'_> {
         let mut moves = Vec::new();
         for path in parts {
             let part = at(term, &path);
-            let targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(|tree| tree.op == part.op || !is_scalar(part)).collect();
+            let targets: Vec<&Tree> = wanted
+                .iter()
+                .map(|path| at(self.end, path))
+                .filter(|tree| tree.op == part.op || !is_scalar(part))
+                .collect();
             if targets.contains(&part) && is_scalar(part) {
                 continue;
             }
@@ -100,7 +104,8 @@ impl Search<'_> {
             let mut forms = BTreeMap::new();
             for bound in space.matches(from, part) {
                 for bound in self.meeting(lemma.needs, bound, &space) {
-                    let bound: BTreeMap<&str, Tree> = bound.iter().map(|(name, tree)| (name.as_str(), tree.clone())).collect();
+                    let bound: BTreeMap<&str, Tree> =
+                        bound.iter().map(|(name, tree)| (name.as_str(), tree.clone())).collect();
                     if let (Some(before), Some(after)) =
                         (instantiated(from, &bound, self.names), instantiated(to, &bound, self.names))
                         && shape(&after, self.names) == shape(part, self.names)
@@ -120,11 +125,18 @@ impl Search<'_> {
     }
 
     /// Every way to bind names such that the needs are met.
-    fn meeting(&self, needs: &[super::Need], bound: BTreeMap<String, Tree>, space: &Space) -> Vec<BTreeMap<String, Tree>> {
+    fn meeting(
+        &self,
+        needs: &[super::Need],
+        bound: BTreeMap<String, Tree>,
+        space: &Space,
+    ) -> Vec<BTreeMap<String, Tree>> {
         needs.iter().fold(vec![bound], |ways, need| {
             let more = ways.into_iter().flat_map(|bound| {
                 let value = |name: &str| bound.get(name).cloned();
-                let is = |name: &str, tree: &Tree| bound.get(name).is_none_or(|known| known == tree || space.are_equal(known, tree));
+                let is = |name: &str, tree: &Tree| {
+                    bound.get(name).is_none_or(|known| known == tree || space.are_equal(known, tree))
+                };
                 let found = meets(*need, self.facts, self.names, &value, &is);
                 found
                     .into_iter()
@@ -146,7 +158,8 @@ impl Search<'_> {
 }
 
 fn by_rules(chain: rewrite::Chain) -> Vec<Step> {
-    let step = |step: rewrite::Step| Step { by: Move::Rule { name: step.rule, forward: step.forward }, after: step.after };
+    let step =
+        |step: rewrite::Step| Step { by: Move::Rule { name: step.rule, forward: step.forward }, after: step.after };
     chain.steps.into_iter().map(step).collect()
 }
 

@@ -104,7 +104,7 @@ const FORMS: [Form; 22] = [
     ),
 ];
 
-const HEADS: [Head; 15] = [
+const HEADS: [Head; 16] = [
     head("attention", "Attention", None, "attention"),
     head("exact", "Attention", Some("exact"), "exact attention"),
     head("weights", "Weights", None, "the attention weights"),
@@ -116,6 +116,7 @@ const HEADS: [Head; 15] = [
     head("mean_heads", "mean", Some("heads"), "the mean over heads"),
     head("repeat_heads", "repeat", Some("heads"), "the repetition for every query head"),
     head("spread", "spread", None, "the spread"),
+    head("total_variation", "TV", None, "the total variation distance"),
     head("sigmoid", "sigma", None, "sigma"),
     head("min", "min", None, "the minimum"),
     head("max", "max", None, "the maximum"),

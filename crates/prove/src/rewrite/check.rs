@@ -72,11 +72,19 @@ pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError
     if before == end { Ok(()) } else { Err(CheckError::End { expected: end.to_string(), got: before.to_string() }) }
 }
 
-/// Leaves out steps that the next one does without.
+/// Leaves out detours: steps that the next one does without, and ways back to a term that was there.
 pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
     let Chain { start, steps } = chain;
     let mut kept: Vec<Step> = Vec::new();
     for step in steps {
+        if step.after == start {
+            kept.clear();
+            continue;
+        }
+        if let Some(at) = kept.iter().position(|known| known.after == step.after) {
+            kept.truncate(at + 1);
+            continue;
+        }
         while kept.last().is_some() {
             let before = kept.iter().rev().nth(1).map_or(&start, |step| &step.after);
             if !is_step(&step, before, names) {

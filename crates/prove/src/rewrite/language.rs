@@ -184,9 +184,10 @@ pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>>
     Some(all)
 }
 
-/// Every rule.
-pub(super) fn all_rewrites() -> Vec<Rewrite<SymbolLang, ShapeOf>> {
-    RULES.iter().filter_map(rewrites).flatten().collect()
+/// Every rule, in its own direction alone or in both where it has both.
+pub(super) fn all_rewrites(forward_only: bool) -> Vec<Rewrite<SymbolLang, ShapeOf>> {
+    let directions = if forward_only { 1 } else { 2 };
+    RULES.iter().filter_map(rewrites).flat_map(|rule| rule.into_iter().take(directions)).collect()
 }
 
 fn pattern(tree: &Tree) -> Option<Pattern<SymbolLang>> {

@@ -6,8 +6,8 @@ mod rules;
 mod search;
 
 pub use check::{CheckError, check};
-pub use rules::{RULES, Rule, When};
 pub(crate) use check::{instantiated, is_step, matches};
+pub use rules::{RULES, Rule, When};
 pub(crate) use search::Space;
 pub use search::{Found, prove};
 

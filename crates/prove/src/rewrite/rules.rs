@@ -465,7 +465,15 @@ pub const RULES: &[Rule] = &[
         "a 2 3 b 3 3 m 2 3 n 3 3 s 0 0",
         "(vcat (soft ?a ?m none) (soft ?b ?n none))",
     ),
-    rule("zero-summand", ("(+ ?a (sc 0 ?b))", "?a"), false, "adding nothing changes nothing", "a 2 3 b 2 3", "(sc 2 ?a)"),
+    rule("added-and-taken", ("(+ (+ ?a ?b) (sc -1 ?a))", "?b"), false, "(a + b) − a = b", "a 2 3 b 2 3", "?a"),
+    rule(
+        "zero-summand",
+        ("(+ ?a (sc 0 ?b))", "?a"),
+        false,
+        "adding nothing changes nothing",
+        "a 2 3 b 2 3",
+        "(sc 2 ?a)",
+    ),
     rule(
         "difference-negated",
         ("(sc -1 (+ ?a (sc -1 ?b)))", "(+ ?b (sc -1 ?a))"),

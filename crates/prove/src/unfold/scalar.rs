@@ -46,7 +46,9 @@ impl Unfolder<'_> {
             ExprKind::Binary(BinaryOp::Sub, x, y) => {
                 // `x − 1` keeps its form: it is not negative where `x` is at least 1.
                 let less = match number(y).filter(|y| y.symbols().is_empty()) {
-                    Some(number) => constant(&number.times(&minus_one()?).ok_or_else(|| unknown("number", "a large one"))?.to_string()),
+                    Some(number) => constant(
+                        &number.times(&minus_one()?).ok_or_else(|| unknown("number", "a large one"))?.to_string(),
+                    ),
                     None => product(constant("-1"), self.scalar(y, place)?),
                 };
                 Ok(Tree::new("+", [self.scalar(x, place)?, less]))

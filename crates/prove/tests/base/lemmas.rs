@@ -19,7 +19,8 @@ fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
         let is_average = needs(&|need| matches!(need, Need::Averages(a) if is(a)));
         let is_partial = needs(&|need| matches!(need, Need::PartialAverages(a) if is(a)));
         let is_weights = is_average || is_partial || needs(&|need| matches!(need, Need::NonNegative(a) if is(a)));
-        let is_selection = lemma.left.contains(&format!("(sel {name})")) || lemma.right.contains(&format!("(sel {name})"));
+        let is_selection =
+            lemma.left.contains(&format!("(sel {name})")) || lemma.right.contains(&format!("(sel {name})"));
         let meant = if is_selection {
             let order = words.order(cols);
             Meant::Matrix(Matrix::new(rows, cols, |i, j| f64::from(u8::from(order[i] == j))))
