@@ -98,3 +98,20 @@ fn what_is_false_is_not_derived() {
         assert!(!matches!(status, Status::Proved), "{expect}: {status:?}");
     }
 }
+
+/// What a law's file names on the way is passed, and checked like any other line.
+#[test]
+fn waypoints_are_passed_and_not_believed() {
+    let given = "given:\n  S: matrix(n_q, n_k)\n  W: matrix(n_k, d_v)\n  D: matrix(n_k, d_v)\n";
+    let through = |waypoint: &str| format!("{given}through: [\"{waypoint}\"]\n");
+    let expect = "norm_max(softmax_rows(S) @ W + softmax_rows(S) @ D) <= norm_max(W + D)";
+    assert_eq!(status(&through("norm_max(softmax_rows(S) @ (W + D))"), expect), Status::Proved);
+    for false_waypoint in ["norm_max(softmax_rows(S) @ W)", "2 * norm_max(softmax_rows(S) @ (W + D))"] {
+        assert!(!matches!(status(&through(false_waypoint), expect), Status::Proved), "{false_waypoint}");
+    }
+    let ill_shaped = format!("law: x\ntitle: t\n{}expect: {expect}\nproof: derivation\ncatches: []\n", through("W"));
+    let ill_shaped =
+        ill_shaped.replace("norm_max(softmax_rows(S) @ W + softmax_rows(S) @ D) <= norm_max(W + D)", "W == W + 0 * D");
+    let ill_shaped = ill_shaped.replace("[\"W\"]", "[S]");
+    assert!(CheckedLaw::from_yaml("x.yaml", &ill_shaped).is_err());
+}

@@ -157,6 +157,9 @@ pub struct Law {
     /// The statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Formula>,
+    /// Expressions that the proof passes on the way from the left side of the statement to the right one, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub through: Vec<Formula>,
     /// The behavior observed, for laws without a statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observe: Option<Observation>,

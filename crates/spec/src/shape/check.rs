@@ -18,6 +18,8 @@ pub struct CheckedLaw {
     pub lets: Vec<(String, Expr)>,
     /// Its statement.
     pub expect: Option<Expr>,
+    /// What its proof passes, in order.
+    pub through: Vec<Expr>,
 }
 
 impl CheckedLaw {
@@ -128,11 +130,31 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
             return Err(LawError { place: law.law.clone(), formula: None, error });
         }
     };
-    let checked = CheckedLaw { law, given, lets, expect };
+    let through = waypoints(&scope, &law, expect.as_ref())?;
+    let checked = CheckedLaw { law, given, lets, expect, through };
     if checked.asks() {
         checked.check_asked()?;
     }
     Ok(checked)
+}
+
+/// What the proof passes: values of the kind of the sides of a single relation.
+#[expect(clippy::result_large_err, reason = "boxed once, by `check_law`")]
+fn waypoints(scope: &Scope, law: &Law, expect: Option<&Expr>) -> Result<Vec<Expr>, LawError> {
+    let mut through = Vec::new();
+    for (at, formula) in law.through.iter().enumerate() {
+        let place = |error| LawError { place: format!("through.{}", at + 1), formula: Some(formula.clone()), error };
+        let expr = formula.parse().map_err(place)?;
+        let Some(Expr { kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge, side, _), .. }) = expect
+        else {
+            let message = "`through`: expected a statement that is one `==`, `<=` or `>=`";
+            return Err(place(ExprError::new(expr.span.clone(), message)));
+        };
+        let (of_side, of_this) = (type_of(scope, side).map_err(place)?, type_of(scope, &expr).map_err(place)?);
+        elementwise(&of_side, &of_this, BinaryOp::Eq, &expr.span).map_err(place)?;
+        through.push(expr);
+    }
+    Ok(through)
 }
 
 /// The type of an expression.
