@@ -1,6 +1,7 @@
 //! The second route: walks a chain again with a matcher of its own, knowing nothing of the search.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::rules::{RULES, Rule, When};
 use super::{Chain, Step};
@@ -46,6 +47,25 @@ pub enum CheckError {
     },
 }
 
+/// A rule as terms.
+struct Read {
+    left: Tree,
+    right: Tree,
+    when: Option<When>,
+}
+
+impl Read {
+    fn of(rule: &Rule) -> Option<Self> {
+        Some(Self { left: Tree::parse(rule.left)?, right: Tree::parse(rule.right)?, when: rule.when })
+    }
+}
+
+thread_local! {
+    /// The rules by name, read once by this side alone.
+    static READ: BTreeMap<&'static str, Rc<Read>> =
+        RULES.iter().filter_map(|rule| Some((rule.name, Rc::new(Read::of(rule)?)))).collect();
+}
+
 /// Checks that every step follows from its rule, that all terms have one shape, and that the chain ends at `end`.
 ///
 /// # Errors
@@ -60,7 +80,7 @@ pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError
     let mut before = &chain.start;
     for (at, one @ Step { rule, after, .. }) in chain.steps.iter().enumerate() {
         let step = at + 1;
-        if RULES.iter().all(|known| known.name != rule) {
+        if known(rule).is_none() {
             return Err(CheckError::Rule { step, rule: rule.clone() });
         }
         if !is_step(one, before, names) {
@@ -99,20 +119,20 @@ pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
 
 /// Whether a step follows from the term before it.
 pub(crate) fn is_step(step: &Step, before: &Tree, names: &Shapes) -> bool {
-    let rule = RULES.iter().find(|known| known.name == step.rule);
     // Used backwards, a rule leads from the term after it to the term before it.
     let (from, to) = if step.forward { (before, &step.after) } else { (&step.after, before) };
-    rule.is_some_and(|rule| follows(rule, from, to, names))
+    known(&step.rule).is_some_and(|rule| follows(&rule, from, to, names))
+}
+
+fn known(name: &str) -> Option<Rc<Read>> {
+    READ.with(|read| read.get(name).cloned())
 }
 
 /// Whether `rule`, used at one place of `from` or of the only part that differs, gives `to`.
-fn follows(rule: &Rule, from: &Tree, to: &Tree, names: &Shapes) -> bool {
-    let (Some(left), Some(right)) = (Tree::parse(rule.left), Tree::parse(rule.right)) else {
-        return false;
-    };
+fn follows(rule: &Read, from: &Tree, to: &Tree, names: &Shapes) -> bool {
     let (mut from, mut to) = (from, to);
     loop {
-        if applied(rule, &left, &right, from, names).as_ref() == Some(to) {
+        if applied(rule, from, names).as_ref() == Some(to) {
             return true;
         }
         if from.op != to.op || from.args.len() != to.args.len() {
@@ -127,9 +147,9 @@ fn follows(rule: &Rule, from: &Tree, to: &Tree, names: &Shapes) -> bool {
 }
 
 /// What the rule makes of a term at its root.
-fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) -> Option<Tree> {
+fn applied(rule: &Read, term: &Tree, names: &Shapes) -> Option<Tree> {
     let mut bound = BTreeMap::new();
-    if !matches(left, term, &mut bound) {
+    if !matches(&rule.left, term, &mut bound) {
         return None;
     }
     let holds = match rule.when {
@@ -140,7 +160,7 @@ fn applied(rule: &Rule, left: &Tree, right: &Tree, term: &Tree, names: &Shapes) 
     if !holds {
         return None;
     }
-    instantiated(right, &bound, names)
+    instantiated(&rule.right, &bound, names)
 }
 
 /// Whether a term is an instance of a pattern; binds the names of the pattern.

@@ -1,5 +1,7 @@
 //! Terms and rules in the words of `egg`, with the shape of every class as its analysis.
 
+use std::sync::LazyLock;
+
 use egg::{
     Analysis, Applier, DidMerge, EGraph, ENodeOrVar, Id, Language, Pattern, PatternAst, RecExpr, Rewrite, Subst,
     Symbol, SymbolLang, Var,
@@ -184,10 +186,13 @@ pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>>
     Some(all)
 }
 
-/// Every rule, in its own direction alone or in both where it has both.
-pub(super) fn all_rewrites(forward_only: bool) -> Vec<Rewrite<SymbolLang, ShapeOf>> {
-    let directions = if forward_only { 1 } else { 2 };
-    RULES.iter().filter_map(rewrites).flat_map(|rule| rule.into_iter().take(directions)).collect()
+/// Every rule, in its own direction alone or in both where it has both; read once.
+pub(super) fn all_rewrites(forward_only: bool) -> &'static [Rewrite<SymbolLang, ShapeOf>] {
+    static FORWARD: LazyLock<Vec<Rewrite<SymbolLang, ShapeOf>>> =
+        LazyLock::new(|| RULES.iter().filter_map(rewrites).flat_map(|rule| rule.into_iter().take(1)).collect());
+    static ALL: LazyLock<Vec<Rewrite<SymbolLang, ShapeOf>>> =
+        LazyLock::new(|| RULES.iter().filter_map(rewrites).flatten().collect());
+    if forward_only { &FORWARD } else { &ALL }
 }
 
 fn pattern(tree: &Tree) -> Option<Pattern<SymbolLang>> {

@@ -57,11 +57,11 @@ pub(crate) struct Space {
 
 impl Space {
     pub(crate) fn new(terms: &[&Tree], names: &Shapes, limits: (usize, usize)) -> Self {
-        Self::of(terms, names, limits, &all_rewrites(false))
+        Self::of(terms, names, limits, all_rewrites(false))
     }
 
     fn forward(terms: &[&Tree], names: &Shapes, limits: (usize, usize)) -> Self {
-        Self::of(terms, names, limits, &all_rewrites(true))
+        Self::of(terms, names, limits, all_rewrites(true))
     }
 
     fn of(
