@@ -1,5 +1,9 @@
 //! Attention in exact numbers, under the standard meaning.
 
+use std::ops::Range;
+
+use qkvet_spec::Packed;
+
 use super::instance::{ExactOptions, NoValue};
 use super::matrices::{ExactMatrices, join};
 use super::number::Exact;
@@ -25,14 +29,42 @@ fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// Queries and keys that belong together: those of a packed sequence, or those of an item that exist.
+struct Sequence {
+    queries: Range<usize>,
+    keys: Range<usize>,
+}
+
+impl Sequence {
+    /// The sequence of query `i` of item `b`; without lengths and packing, everything.
+    fn of(options: &ExactOptions, [b, i]: [usize; 2], [n_q, n_k]: [usize; 2]) -> Self {
+        if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
+            let spans = |offsets: &[usize]| offsets.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>();
+            let own =
+                spans(query_offsets).into_iter().zip(spans(key_offsets)).find(|(queries, _)| queries.contains(&i));
+            return own.map_or(Self { queries: 0..0, keys: 0..0 }, |(queries, keys)| Self { queries, keys });
+        }
+        let length = |lengths: &Option<Vec<usize>>, all: usize| {
+            lengths.as_ref().and_then(|lengths| lengths.get(b)).map_or(all, |length| all.min(*length))
+        };
+        Self { queries: 0..length(&options.query_lengths, n_q), keys: 0..length(&options.key_lengths, n_k) }
+    }
+
+    /// How far key `j` is ahead of query `i`, the last query standing at the last key.
+    fn ahead(&self, i: usize, j: usize) -> i64 {
+        signed(j) - signed(self.keys.end) - (signed(i) - signed(self.queries.end))
+    }
+}
+
 /// Whether query `i` of `n_q` sees key `j` of `n_k` by the options; the mask is read at head `h` of `heads`.
 pub(super) fn sees(
     options: &ExactOptions,
     [b, h, i, j]: [usize; 4],
-    [n_q, n_k]: [usize; 2],
+    extents: [usize; 2],
     heads: Option<usize>,
 ) -> Result<bool, NoValue> {
-    let ahead = signed(j) - (signed(i) + signed(n_k) - signed(n_q));
+    let sequence = Sequence::of(options, [b, i], extents);
+    let ahead = sequence.ahead(i, j);
     let in_window = options.window.is_none_or(|window| {
         window.left.is_none_or(|left| -ahead <= signed(left)) && window.right.is_none_or(|right| ahead <= signed(right))
     });
@@ -40,7 +72,31 @@ pub(super) fn sees(
         Some(mask) => !mask.plain_at([b, h, i, j], heads)?.is_zero(),
         None => true,
     };
-    Ok(allowed && in_window && !(options.causal && ahead > 0))
+    let exist = sequence.queries.contains(&i) && sequence.keys.contains(&j);
+    Ok(exist && allowed && in_window && !(options.causal && ahead > 0))
+}
+
+impl ExactOptions {
+    /// Checks that lengths and packed sequences are those of `b` items with these extents.
+    pub(super) fn fit(&self, b: usize, [n_q, n_k]: [usize; 2]) -> Result<(), NoValue> {
+        for (name, lengths, n) in [("key_lengths", &self.key_lengths, n_k), ("query_lengths", &self.query_lengths, n_q)]
+        {
+            if let Some(lengths) = lengths
+                && (lengths.len() != b || lengths.iter().any(|length| *length > n))
+            {
+                return Err(NoValue::unfit(name, format!("{b} lengths up to {n}"), format!("{lengths:?}")));
+            }
+        }
+        if let Some(Packed { query_offsets, key_offsets }) = &self.packed {
+            let are_offsets =
+                |offsets: &[usize], n| offsets.first() == Some(&0) && offsets.last() == Some(&n) && offsets.is_sorted();
+            if !are_offsets(query_offsets, n_q) || !are_offsets(key_offsets, n_k) {
+                let expected = format!("offsets from 0 to {n_q} and to {n_k}");
+                return Err(NoValue::unfit("packed", expected, format!("{query_offsets:?} and {key_offsets:?}")));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl AttentionCall<'_> {
@@ -128,7 +184,7 @@ impl AttentionCall<'_> {
         Ok(row)
     }
 
-    /// `scale · q·k + bias − slope · |i + n_k − n_q − j|`.
+    /// `scale · q·k + bias − slope · |i + n_k − n_q − j|`, with the extents that count for the item or the packed sequence.
     fn logit(&self, [b, h, i, j]: [usize; 4], heads: Option<usize>, scale: &Exact) -> Result<Exact, NoValue> {
         let mut score = Exact::from(0);
         for t in 0..self.query.cols {
@@ -140,7 +196,8 @@ impl AttentionCall<'_> {
             logit = &logit + bias.plain_at([b, h, i, j], heads)?;
         }
         if let Some(slopes) = &self.options.alibi_slopes {
-            let distance = (signed(i) + signed(self.key.rows) - signed(self.query.rows) - signed(j)).abs();
+            let extents = [self.query.rows, self.key.rows];
+            let distance = Sequence::of(self.options, [b, i], extents).ahead(i, j).abs();
             logit = &logit - &(&slopes[h] * &distance.into());
         }
         Ok(logit)
@@ -149,6 +206,7 @@ impl AttentionCall<'_> {
     /// Options of the case must fit the extents of this call.
     fn check_options(&self, lead: (Option<usize>, Option<usize>)) -> Result<(), NoValue> {
         let extents = [self.query.rows, self.key.rows];
+        self.options.fit(lead.0.unwrap_or(1), extents)?;
         for (name, option) in [("mask", &self.options.mask), ("bias", &self.options.bias)] {
             if let Some(m) = option
                 && ([m.rows, m.cols] != extents || join(lead, m.lead()) != Some(lead) || !m.is_whole())

@@ -1,6 +1,6 @@
 //! Small instances of a law, drawn in a fixed pseudo-random order.
 
-use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Window};
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Packed, Window};
 
 use super::evaluate::Evaluator;
 use super::function::area;
@@ -58,7 +58,7 @@ impl Source {
 }
 
 /// Whether an option is on.
-fn is_on(options: &ExactOptions, option: CallOption) -> bool {
+pub(super) fn is_on(options: &ExactOptions, option: CallOption) -> bool {
     match option {
         CallOption::Scale => options.scale.is_some(),
         CallOption::Causal => options.causal,
@@ -67,7 +67,10 @@ fn is_on(options: &ExactOptions, option: CallOption) -> bool {
         CallOption::Window => options.window.is_some(),
         CallOption::Sinks => options.sinks.is_some(),
         CallOption::AlibiSlopes => options.alibi_slopes.is_some(),
-        CallOption::Softcap | CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => false,
+        CallOption::KeyLengths => options.key_lengths.is_some(),
+        CallOption::QueryLengths => options.query_lengths.is_some(),
+        CallOption::Packed => options.packed.is_some(),
+        CallOption::Softcap => false,
     }
 }
 
@@ -153,7 +156,15 @@ fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &
         CallOption::AlibiSlopes => {
             options.alibi_slopes = Some((0..d.h_q).map(|_| Exact::from(source.entry().abs())).collect());
         }
-        CallOption::Softcap | CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {}
+        CallOption::KeyLengths => options.key_lengths = Some((0..d.b).map(|_| source.below(d.n_k + 1)).collect()),
+        CallOption::QueryLengths => options.query_lengths = Some((0..d.b).map(|_| source.below(d.n_q + 1)).collect()),
+        CallOption::Packed => {
+            // Two sequences, of which one may be empty. They exclude lengths.
+            let mut offsets = |n: usize| vec![0, source.below(n + 1), n];
+            options.packed = Some(Packed { query_offsets: offsets(d.n_q), key_offsets: offsets(d.n_k) });
+            (options.key_lengths, options.query_lengths) = (None, None);
+        }
+        CallOption::Softcap => {}
     }
 }
 

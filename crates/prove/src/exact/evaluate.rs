@@ -36,6 +36,7 @@ impl Evaluator {
                 return Err(NoValue::unfit(name, format!("{extents:?}"), format!("{:?}", [m.rows, m.cols])));
             }
         }
+        instance.options.fit(instance.extent("b")?, [instance.extent("n_q")?, instance.extent("n_k")?])?;
         let mut evaluator = Self { instance: instance.clone() };
         for given in &law.given {
             let (option, absent) = match given.domain {

@@ -201,8 +201,11 @@ impl Evaluator {
                 "window" if expr.is_off() => options.window = None,
                 "sinks" if expr.is_off() => options.sinks = None,
                 "alibi_slopes" if expr.is_off() => options.alibi_slopes = None,
+                "key_lengths" if expr.is_off() => options.key_lengths = None,
+                "query_lengths" if expr.is_off() => options.query_lengths = None,
+                "packed" if expr.is_off() => options.packed = None,
                 // Never on in exact numbers.
-                "softcap" | "key_lengths" | "query_lengths" | "packed" if expr.is_off() => {}
+                "softcap" if expr.is_off() => {}
                 "scale" => options.scale = Some(self.number(expr)?.plain()?.clone()),
                 "mask" => options.mask = Some(self.matrices(expr)?),
                 "bias" => options.bias = Some(self.matrices(expr)?),

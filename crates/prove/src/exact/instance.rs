@@ -1,7 +1,7 @@
 //! One concrete input of a law, in exact numbers.
 
 use indexmap::IndexMap;
-use qkvet_spec::{CallOption, Window};
+use qkvet_spec::{CallOption, Packed, Window};
 use thiserror::Error;
 
 use super::matrices::ExactMatrices;
@@ -23,23 +23,29 @@ pub enum Value {
     Shape(Vec<usize>),
 }
 
-/// Options of every call that does not name them. The other options of the language are off.
+/// Options of every call that does not name them. A soft cap is always off: `tanh` has no exact values here.
 #[derive(Clone, Debug, Default)]
 pub struct ExactOptions {
     /// Factor on the scores; absent: `1/√d_k`.
     pub scale: Option<Exact>,
-    /// Whether query `i` sees only the keys `j ≤ i + n_k − n_q`.
+    /// Whether query `i` sees only the keys up to the position of the window.
     pub causal: bool,
     /// `(b, h_q, n_q, n_k)`, 1 where a query sees a key, else 0.
     pub mask: Option<ExactMatrices>,
     /// `(b, h_q, n_q, n_k)`.
     pub bias: Option<ExactMatrices>,
-    /// A sliding window around position `i + n_k − n_q`.
+    /// A sliding window around position `i + n_k − n_q`, with the extents that count for the item or the packed sequence.
     pub window: Option<Window>,
     /// A logit without a value for every head.
     pub sinks: Option<Vec<Exact>>,
     /// Factors on the distance, one for every head.
     pub alibi_slopes: Option<Vec<Exact>>,
+    /// How many keys of each batch item exist.
+    pub key_lengths: Option<Vec<usize>>,
+    /// How many queries of each batch item exist; the others see no key.
+    pub query_lengths: Option<Vec<usize>>,
+    /// Several sequences in one; excludes lengths.
+    pub packed: Option<Packed>,
 }
 
 /// Extents, variables and options of a law.
@@ -93,6 +99,6 @@ impl Instance {
 impl ExactOptions {
     /// Whether an option can be set here.
     pub fn knows(option: CallOption) -> bool {
-        !matches!(option, CallOption::Softcap | CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed)
+        option != CallOption::Softcap
     }
 }

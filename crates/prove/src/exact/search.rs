@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use qkvet_spec::{CheckedLaw, Dims};
+use qkvet_spec::{CheckedLaw, Dims, Packed};
 
 use super::draw::{all_extents, draw, is_possible, volume};
 use super::instance::{Instance, Value};
@@ -11,8 +11,11 @@ use super::matrices::ExactMatrices;
 use super::relation::{Decision, Failure, decide};
 use super::shrink::shrink;
 
-/// Instances that are tried.
-const INSTANCES: usize = 64;
+/// How many instances are drawn of extents up to `size`. Where they only stand beside a proof, small ones, fewer are enough: every
+/// option is on in some of them, as a test sees to.
+fn count(size: usize) -> usize {
+    if size < 3 { 24 } else { 64 }
+}
 
 /// What was found about a law on small instances.
 #[derive(Clone, Debug)]
@@ -37,20 +40,15 @@ pub struct Counterexample {
 }
 
 /// Tries a law on at most 64 instances, always the same, with extents from 1 to `size`, which counts as 3 at most, and small whole
-/// numbers. The first on which it fails is made smaller.
+/// numbers; on at most 24 below 3. The first on which it fails is made smaller.
 ///
-/// Soft caps, lengths and packed sequences are never on: a law that ranges over them is tried without. An extent of the law's own
-/// that starts above 4 leaves nothing to try.
+/// Soft caps are never on, since `tanh` has no exact values here: a law that ranges over them is tried without. An extent of the
+/// law's own that starts above 4 leaves nothing to try.
 pub fn search(law: &CheckedLaw, size: usize) -> Search {
     let size = size.clamp(1, 3);
     let extents: Vec<Dims> = all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
     let mut search = Search { confirmed: 0, undecided: 0, counterexample: None };
-    for seed in 0..INSTANCES {
-        // From small to large, evenly.
-        let Some(dims) = extents.get(seed * extents.len() / INSTANCES) else { break };
-        let Some(instance) = draw(law, *dims, size, seed as u64).filter(|instance| keeps_margins(law, instance)) else {
-            continue;
-        };
+    for (dims, instance) in instances(law, &extents, size) {
         match decide(law, &instance) {
             Decision::Holds => search.confirmed += 1,
             Decision::Undecided(_) => search.undecided += 1,
@@ -69,6 +67,19 @@ pub fn search(law: &CheckedLaw, size: usize) -> Search {
         }
     }
     search
+}
+
+/// The instances of a law that are tried, from small to large, evenly.
+fn instances<'a>(
+    law: &'a CheckedLaw,
+    extents: &'a [Dims],
+    size: usize,
+) -> impl Iterator<Item = (&'a Dims, Instance)> + 'a {
+    (0..count(size)).filter_map(move |seed| {
+        let dims = extents.get(seed * extents.len() / count(size))?;
+        let instance = draw(law, *dims, size, seed as u64).filter(|instance| keeps_margins(law, instance))?;
+        Some((dims, instance))
+    })
 }
 
 impl fmt::Display for Counterexample {
@@ -91,6 +102,12 @@ impl fmt::Display for Counterexample {
         if let Some(window) = options.window {
             let end = |end: Option<usize>| end.map_or("all".to_owned(), |n| n.to_string());
             writeln!(f, "window = {} before, {} behind", end(window.left), end(window.right))?;
+        }
+        for (name, lengths) in [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)] {
+            lengths.iter().try_for_each(|lengths| writeln!(f, "{name} = {lengths:?}"))?;
+        }
+        if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
+            writeln!(f, "packed = queries {query_offsets:?}, keys {key_offsets:?}")?;
         }
         for (name, numbers) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)] {
             if let Some(numbers) = numbers {
@@ -128,6 +145,32 @@ impl fmt::Display for Value {
             Self::Index(i) => write!(f, "{i}"),
             Self::Indices(rows) | Self::Shape(rows) => write!(f, "{rows:?}"),
             Self::Matrices(m) => m.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::{CallOption, Catalog, Proof};
+
+    use super::*;
+    use crate::exact::draw::is_on;
+    use crate::exact::instance::ExactOptions;
+
+    #[test]
+    fn every_option_of_every_law_is_on_in_some_instance_and_off_in_another() {
+        let catalog = Catalog::embedded().unwrap();
+        for (id, law) in catalog.laws.iter().filter(|(_, law)| law.law.proof != Proof::Moments) {
+            for size in [2, 3] {
+                let extents: Vec<Dims> = all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
+                let drawn: Vec<ExactOptions> =
+                    instances(law, &extents, size).map(|(_, instance)| instance.options).collect();
+                for option in CallOption::ALL.into_iter().filter(|option| law.law.options.contains(option)) {
+                    let on = drawn.iter().filter(|options| is_on(options, option)).count();
+                    assert_eq!(on > 0, ExactOptions::knows(option), "{id}: {option:?} at {size}");
+                    assert!(on < drawn.len(), "{id}: {option:?} at {size}");
+                }
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ fn fails(law: &CheckedLaw, instance: Instance) -> Option<Found> {
 
 /// Turns options off and moves numbers to 0 and 1, one at a time, while the law still fails.
 fn simplify(law: &CheckedLaw, mut found: Found) -> Found {
-    let off: [fn(&mut ExactOptions); 7] = [
+    let off: [fn(&mut ExactOptions); 10] = [
         |o| o.mask = None,
         |o| o.bias = None,
         |o| o.causal = false,
@@ -43,6 +43,9 @@ fn simplify(law: &CheckedLaw, mut found: Found) -> Found {
         |o| o.sinks = None,
         |o| o.alibi_slopes = None,
         |o| o.scale = None,
+        |o| o.key_lengths = None,
+        |o| o.query_lengths = None,
+        |o| o.packed = None,
     ];
     for turn_off in off {
         let mut instance = found.0.clone();
