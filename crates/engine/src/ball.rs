@@ -5,6 +5,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use crate::enclosure::logarithm;
 use crate::exp::{EXP_ERROR, exp1};
 
 /// Unit roundoff of binary64.
@@ -81,6 +82,27 @@ impl Ball {
             if r <= 1.0 { up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR))) } else { f64::INFINITY }
         };
         Self { mid, rad: radius(self.rad), soft: radius(self.soft) }
+    }
+
+    /// `ln x`: `ln 0 = −∞`, NaN for a negative number, all reals for a ball that reaches 0.
+    ///
+    /// # Error bound
+    /// That of the logarithm of a row sum (`docs/bounds.md#lse`) at both ends of the ball, between which it grows.
+    pub fn log(self) -> Self {
+        let of = |x: f64| {
+            let log = logarithm(x);
+            Self { mid: log.mid, rad: log.rad, soft: log.rad }
+        };
+        if self.rad == 0.0 && (self.mid == 0.0 || self.mid < 0.0 || self.mid.is_nan()) {
+            return Self::exact(if self.mid == 0.0 { f64::NEG_INFINITY } else { f64::NAN });
+        }
+        if self.rad == 0.0 {
+            return of(self.mid);
+        }
+        if self.low() > 0.0 {
+            return Self::between(of(self.low()).low(), of(self.high()).high());
+        }
+        Self { mid: 0.0, rad: f64::INFINITY, soft: f64::INFINITY }
     }
 
     /// `√x`, of the non-negative part of the ball.
@@ -254,6 +276,22 @@ mod tests {
         ] {
             let got = x.sigmoid();
             assert!(holds(got, low) && holds(got, high) && got.rad <= (high - low) / 2.0 + 1e-15, "{x:?}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn logarithms_are_enclosed() {
+        let e = Ball::exact(1.0).exp();
+        assert!(holds(e.log(), 1.0) && e.log().rad < 1e-14);
+        let ten = Ball::exact(10.0).log();
+        assert!(holds(ten, std::f64::consts::LN_10) && ten.rad < 1e-14);
+        let wide = Ball::between(0.5, 2.0).log();
+        assert!(holds(wide, -std::f64::consts::LN_2) && holds(wide, std::f64::consts::LN_2) && wide.rad < 0.7);
+        assert_eq!(Ball::exact(1.0).log(), Ball::exact(0.0));
+        assert_eq!(Ball::exact(0.0).log(), Ball::exact(f64::NEG_INFINITY));
+        assert!(Ball::exact(-1.0).log().mid.is_nan());
+        for unknown in [Ball::between(0.0, 1.0), Ball::between(-1.0, 2.0), Ball::exact(f64::INFINITY)] {
+            assert!(unknown.log().rad.is_infinite(), "{unknown:?}");
         }
     }
 

@@ -18,6 +18,7 @@ mod table;
 pub(crate) use element::INFLATION;
 pub use exact::ExactRow;
 pub use lse::Lse;
+pub(crate) use lse::logarithm;
 pub(crate) use table::{NO_GRID, common_grid, exponent, norm_upper};
 
 use crate::gemm::Products;

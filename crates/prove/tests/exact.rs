@@ -201,6 +201,33 @@ fn heads_share_keys_by_groups() {
     assert_eq!(outputs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0", "0", "1", "1"]);
 }
 
+#[test]
+fn heads_norms_and_logarithms_have_exact_values() {
+    let case = instance(&[&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]], &[&[3.0, 0.0, 0.0, 4.0]], &[&[2.0, -1.0]]);
+    let check = |formula: &str, expected: &str| {
+        let got: Vec<_> = values(formula, &case).iter().map(ToString::to_string).collect();
+        assert_eq!(got.join(" "), expected, "{formula}");
+    };
+    check("combine_heads(Q)", "1 2 3 4 5 6 7 8");
+    check("split_heads(combine_heads(Q), 2)", "1 2 5 6 3 4 7 8");
+    check("combine_heads(split_heads(combine_heads(Q), 2))", "1 2 3 4 5 6 7 8");
+    check("diag(V)", "2 0 0 -1");
+    check("norm_2(K)", "5");
+    check("norm_2(V)", "√5");
+    check("norm_2(heads(combine_heads(K), 2 * combine_heads(K)))", "10");
+    check("log(exp(3)) * V", "6 -3");
+    check("exp(log(5 / 7)) * V", "10/7 -5/7");
+    let any = law("options: [scale]\nexpect: Q == Q");
+    for (formula, part) in [
+        ("split_heads(combine_heads(Q), 3)", "columns for every head"),
+        ("split_heads(combine_heads(Q), 0)", "columns for every head"),
+        ("log(-1)", "a number from 0 up, got -1"),
+    ] {
+        let error = evaluate(&any, &parse(formula).unwrap(), &case).unwrap_err().to_string();
+        assert!(error.contains(part), "{formula}: {error}");
+    }
+}
+
 /// Nothing to try, or only some instances, but neither a panic nor a matrix of a billion numbers.
 #[test]
 fn domains_without_small_values_are_passed_over() {

@@ -437,6 +437,14 @@ mod tests {
             &["argument 2 of `scale_rows`: expected one factor a row, got a matrix (n_k, n_k)"],
         );
         check("scale_rows(V, ones(n_q)) == V", &["rows in `scale_rows`: expected n_k on both sides, got n_k and n_q"]);
+        check("split_heads(P, 3) == P", &["columns in `split_heads`: expected a multiple of 3, got n_k"]);
+        check("split_heads(Q, h_q) == Q", &["argument 1 of `split_heads`: expected a matrix without heads"]);
+        check("split_heads(P, j) == P", &["extent: expected a whole number"]);
+        check("combine_heads(P) == P", &["argument 1 of `combine_heads`: expected a matrix with heads"]);
+        check("combine_heads(V) == V", &["columns of `==`: expected d_v*h_k on both sides"]);
+        check("diag(P) == P", &["argument 1 of `diag`: expected one row, got a matrix (n_k, n_k)"]);
+        check("norm_2(j) <= 1", &["argument 1 of `norm_2`: expected a matrix, got an index"]);
+        check("log(P) == P", &["argument 1 of `log`: expected a number, got a matrix"]);
         check("'attention(Q, K, W) == Q'", &["x.yaml:7:26", "name `W`"]);
     }
 

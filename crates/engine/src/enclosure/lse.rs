@@ -44,7 +44,7 @@ impl Lse {
 }
 
 /// `ln x` within `±600`, with an absolute error: a guess, and the logarithm of what the guess leaves over by its series.
-fn logarithm(x: f64) -> Lse {
+pub(crate) fn logarithm(x: f64) -> Lse {
     let guess = libm::log(x);
     if x.to_bits() == 1.0f64.to_bits() {
         return Lse { mid: 0.0, rad: 0.0 };

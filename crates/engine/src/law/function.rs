@@ -56,7 +56,7 @@ impl Evaluator<'_> {
                 let value = self.value(&args[0])?;
                 return Ok(Value::Shape(self.shape(&value)?));
             }
-            "exp" | "sqrt" | "sigmoid" => {
+            "exp" | "log" | "sqrt" | "sigmoid" => {
                 let value = self.value(&args[0])?;
                 if matches!(value, Value::Matrices(_) | Value::Returned(_)) {
                     return Ok(Value::Matrices(self.matrices(&value)?.each(Ball::sigmoid)));
@@ -64,6 +64,7 @@ impl Evaluator<'_> {
                 let x = self.number(&value)?;
                 return Ok(Value::Number(match function {
                     "exp" => x.exp(),
+                    "log" => x.log(),
                     "sqrt" => x.sqrt(),
                     _ => x.sigmoid(),
                 }));
@@ -91,6 +92,26 @@ impl Evaluator<'_> {
                     m.data.into_iter().map(Ball::abs).reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
                 ));
             }
+            "norm_2" => return Ok(Value::Number(self.matrix(&args[0])?.norm_2())),
+            "diag" => {
+                let m = self.matrix(&args[0])?;
+                let entry = |one: &[Ball], at: usize| {
+                    if at / m.cols == at % m.cols { one[at % m.cols] } else { Ball::exact(0.0) }
+                };
+                m.map(m.cols, m.cols, |one, out| out.extend((0..m.cols * m.cols).map(|at| entry(one, at))))
+            }
+            "split_heads" => {
+                let m = self.matrix(&args[0])?;
+                let heads = size(self.integer(&args[1])?)?;
+                if heads == 0 || m.heads.is_some() || !m.cols.is_multiple_of(heads) {
+                    return Err(Stop::Law(format!(
+                        "`split_heads`: expected a multiple of {heads} columns, got {}",
+                        m.cols
+                    )));
+                }
+                m.split_heads(heads)
+            }
+            "combine_heads" => self.matrix(&args[0])?.combine_heads(),
             "ones" | "zeros" => {
                 let fill = if function == "ones" { 1.0 } else { 0.0 };
                 let rows = self.integer(&args[0])?;

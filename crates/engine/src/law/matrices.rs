@@ -140,6 +140,37 @@ impl BallMatrices {
         Self { batch, heads, rows, cols, data }
     }
 
+    /// `(n, h·d)` as `h` heads of `(n, d)`: head `h` has the columns from `h·d` on.
+    pub(super) fn split_heads(&self, heads: usize) -> Self {
+        let width = self.cols / heads;
+        let mut data = Vec::with_capacity(self.data.len());
+        for b in 0..self.batch.unwrap_or(1) {
+            for h in 0..heads {
+                let rows = self.at(b, 0).chunks_exact(self.cols.max(1));
+                rows.for_each(|row| data.extend_from_slice(&row[h * width..(h + 1) * width]));
+            }
+        }
+        Self { batch: self.batch, heads: Some(heads), rows: self.rows, cols: width, data }
+    }
+
+    /// The heads side by side: `h` heads of `(n, d)` as `(n, h·d)`.
+    pub(super) fn combine_heads(&self) -> Self {
+        let (batch, heads) = self.leads();
+        let mut data = Vec::with_capacity(self.data.len());
+        for b in 0..batch {
+            for i in 0..self.rows {
+                (0..heads).for_each(|h| data.extend_from_slice(&self.at(b, h)[i * self.cols..(i + 1) * self.cols]));
+            }
+        }
+        Self { batch: self.batch, heads: None, rows: self.rows, cols: heads * self.cols, data }
+    }
+
+    /// The largest root of the sum of squares of the elements of a matrix, over items and heads.
+    pub(super) fn norm_2(&self) -> Ball {
+        let root = |one: &[Ball]| one.iter().map(|x| *x * *x).fold(Ball::exact(0.0), |sum, x| sum + x).sqrt();
+        self.data.chunks_exact((self.rows * self.cols).max(1)).map(root).reduce(Ball::max).unwrap_or(Ball::exact(0.0))
+    }
+
     /// Index of entry `at` as text: `[b=0, h=1, i=2, c=3]`.
     pub(super) fn place(&self, at: usize) -> String {
         let (heads, size) = (self.heads.unwrap_or(1), self.rows * self.cols);

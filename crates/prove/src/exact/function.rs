@@ -43,6 +43,7 @@ impl Evaluator {
                     Ok((&Exact::from(1) + &power).inverse()?.into())
                 })?
             }
+            "log" => return Ok(Value::Number(self.number(&args[0])?.ln()?)),
             "exp" | "sqrt" | "sigmoid" => {
                 let x = self.number(&args[0])?;
                 let result = match function {
@@ -65,6 +66,42 @@ impl Evaluator {
                 let sizes: Vec<Real> =
                     m.data.iter().map(|x| Ok(x.plain()?.abs().into())).collect::<Result<_, NotExact>>()?;
                 return Ok(Value::Number(largest(&sizes)?));
+            }
+            "norm_2" => {
+                let m = self.matrices(&args[0])?;
+                let roots: Vec<Real> = m
+                    .data
+                    .chunks((m.rows * m.cols).max(1))
+                    .map(|one| {
+                        let squares = one.iter().map(|x| x.times(x)).collect::<Result<Vec<_>, _>>()?;
+                        let sum = squares.iter().try_fold(Real::from(0), |sum, x| sum.plus(x))?;
+                        Ok(sum.plain()?.sqrt()?.into())
+                    })
+                    .collect::<Result<_, NotExact>>()?;
+                return Ok(Value::Number(largest(&roots)?));
+            }
+            "diag" => {
+                let m = self.matrices(&args[0])?;
+                ExactMatrices::build(m.lead(), m.cols, m.cols, |[b, h, i, j]| {
+                    Ok(if i == j { m.at([b, h, 0, j], m.heads).clone() } else { 0.into() })
+                })?
+            }
+            "split_heads" => {
+                let (m, heads) = (self.matrices(&args[0])?, self.extent(&args[1])?);
+                if heads == 0 || m.heads.is_some() || !m.cols.is_multiple_of(heads) {
+                    return Err(NoValue::unfit("`split_heads`", "columns for every head", "others"));
+                }
+                let width = m.cols / heads;
+                ExactMatrices::build((m.batch, Some(heads)), m.rows, width, |[b, h, i, j]| {
+                    Ok(m.at([b, 0, i, h * width + j], None).clone())
+                })?
+            }
+            "combine_heads" => {
+                let m = self.matrices(&args[0])?;
+                let cols = m.heads.unwrap_or(1) * m.cols;
+                ExactMatrices::build((m.batch, None), m.rows, cols, |[b, _, i, j]| {
+                    Ok(m.at([b, j / m.cols.max(1), i, j % m.cols.max(1)], m.heads).clone())
+                })?
             }
             "ones" | "zeros" => {
                 let cols = args.get(1).map_or(Ok(1), |cols| self.extent(cols))?;

@@ -45,6 +45,9 @@ pub enum NotExact {
     /// A logarithm where only a number has a place.
     #[error("logarithm: expected a number that can be computed with, got {0}")]
     Logarithm(String),
+    /// No real logarithm.
+    #[error("logarithm: expected a number from 0 up, got {0}")]
+    NegativeLogarithm(String),
     /// A float that is no number.
     #[error("number: expected a finite one, got {0}")]
     NotFinite(f64),

@@ -59,6 +59,19 @@ impl Real {
         }
     }
 
+    /// `ln x`; `ln 0 = −∞`.
+    ///
+    /// # Errors
+    /// A negative number, or a logarithm.
+    pub fn ln(&self) -> Result<Self, NotExact> {
+        let x = self.plain()?;
+        if x.signum() == Ordering::Less {
+            Err(NotExact::NegativeLogarithm(x.to_string()))
+        } else {
+            Ok(Self::log(x.clone()))
+        }
+    }
+
     /// `x + y`; with a logarithm, `ln(e^x · e^y)`.
     ///
     /// # Errors

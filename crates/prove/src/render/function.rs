@@ -27,7 +27,7 @@ struct Head {
     words: &'static str,
 }
 
-const FORMS: [Form; 22] = [
+const FORMS: [Form; 24] = [
     form("ones", 1, |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]), "the column of ones of length {0}"),
     form("ones", 2, |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]), "the {0} by {1} matrix of ones"),
     form("zeros", 1, |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]), "the column of zeros of length {0}"),
@@ -80,6 +80,13 @@ const FORMS: [Form; 22] = [
         |p, x| index(p, p.fence(Fence::Norm, &x[0]), &[&p.operator("max")]),
         "the largest magnitude in {0}",
     ),
+    form("norm_2", 1, |p, x| index(p, p.fence(Fence::Norm, &x[0]), &[&p.number("2")]), "the Euclidean norm of {0}"),
+    form(
+        "split_heads",
+        2,
+        |p, x| called(p, &index(p, p.operator("split"), &[&x[1]]), &p.fence(Fence::Round, &x[0])),
+        "the split into {1} heads of {0}",
+    ),
     form(
         "hidden",
         1,
@@ -104,7 +111,7 @@ const FORMS: [Form; 22] = [
     ),
 ];
 
-const HEADS: [Head; 16] = [
+const HEADS: [Head; 19] = [
     head("attention", "Attention", None, "attention"),
     head("exact", "Attention", Some("exact"), "exact attention"),
     head("weights", "Weights", None, "the attention weights"),
@@ -115,6 +122,9 @@ const HEADS: [Head; 16] = [
     head("heads", "heads", None, "the heads"),
     head("mean_heads", "mean", Some("heads"), "the mean over heads"),
     head("repeat_heads", "repeat", Some("heads"), "the repetition for every query head"),
+    head("combine_heads", "combine", Some("heads"), "the row of heads"),
+    head("diag", "diag", None, "the diagonal matrix"),
+    head("log", "ln", None, "the natural logarithm"),
     head("spread", "spread", None, "the spread"),
     head("total_variation", "TV", None, "the total variation distance"),
     head("sigmoid", "sigma", None, "sigma"),

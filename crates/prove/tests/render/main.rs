@@ -8,7 +8,7 @@ use qkvet_spec::Catalog;
 use qkvet_spec::syntax::{Expr, ExprKind, parse};
 
 /// Every function of the law language, and those that formulas about expectations use.
-const FUNCTIONS: [&str; 43] = [
+const FUNCTIONS: [&str; 48] = [
     "attention(Q, K, V)",
     "attention(Q, K, V, mask=M)",
     "attention(Q, K, V, mask=M @ P.T, bias=B, scale=1)",
@@ -33,11 +33,16 @@ const FUNCTIONS: [&str; 43] = [
     "heads(A, B)",
     "mean_heads(X)",
     "repeat_heads(K)",
+    "split_heads(A, h_q)",
+    "combine_heads(X)",
     "item(Q, i)",
     "scale_row(eye(n), a, gamma)",
     "spread(V)",
     "norm_max(X - Y)",
+    "norm_2(X - Y)",
+    "diag(a) - a.T @ a",
     "exp(-t)",
+    "log(w / (1 - w))",
     "sqrt(d_k)",
     "sigmoid(beta * (gamma - 1))",
     "min(V, axis=rows)",

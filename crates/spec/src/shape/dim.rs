@@ -58,6 +58,22 @@ impl Dim {
         })
     }
 
+    /// `self / divisor` for a divisor of one term; `None` where a term is no multiple of it.
+    ///
+    /// A quotient of extents that are equal for all values of their names is a polynomial, so nothing else is one.
+    pub fn over(&self, divisor: &Self) -> Option<Self> {
+        let mut terms = divisor.0.iter();
+        let ((factors, by), None) = (terms.next()?, terms.next()) else { return None };
+        let quotient = self.0.iter().map(|(term, coefficient)| {
+            let mut rest = term.clone();
+            for factor in factors {
+                rest.remove(rest.iter().position(|name| name == factor)?);
+            }
+            (coefficient.checked_rem(*by)? == 0).then(|| (rest, coefficient / by))
+        });
+        quotient.collect::<Option<_>>().map(Self)
+    }
+
     /// The extent that an expression stands for; `known` says which names are dimensions.
     ///
     /// # Errors
@@ -122,5 +138,25 @@ mod tests {
         assert_eq!(n.clone().minus(&n), Dim::constant(0));
         assert_eq!(n.clone().minus(&Dim::constant(1)).to_string(), "n_k - 1");
         assert_ne!(n, m);
+    }
+
+    #[test]
+    fn multiples_are_divided_and_nothing_else() {
+        let (n, h) = (Dim::symbol("n_k"), Dim::symbol("h_q"));
+        let two = Dim::constant(2);
+        let width = h.times(&n).times(&two).plus(&h);
+        assert_eq!(width.over(&h).unwrap().to_string(), "2*n_k + 1");
+        assert_eq!(h.times(&n).over(&n), Some(h.clone()));
+        assert_eq!(Dim::constant(6).over(&two), Some(Dim::constant(3)));
+        for (dim, divisor) in [
+            (&width, &two),
+            (&n, &h),
+            (&Dim::constant(5), &two),
+            (&n, &Dim::constant(0)),
+            (&n, &n.clone().plus(&h)),
+            (&n, &h.times(&n)),
+        ] {
+            assert_eq!(dim.over(divisor), None, "{dim} over {divisor}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
 
 /// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 38] = [
+pub(crate) const FUNCTIONS: [&str; 43] = [
     "attention",
     "exact",
     "weights",
@@ -28,6 +28,8 @@ pub(crate) const FUNCTIONS: [&str; 38] = [
     "heads",
     "mean_heads",
     "repeat_heads",
+    "split_heads",
+    "combine_heads",
     "item",
     "head",
     "as_bias",
@@ -35,7 +37,10 @@ pub(crate) const FUNCTIONS: [&str; 38] = [
     "scale_rows",
     "spread",
     "norm_max",
+    "norm_2",
+    "diag",
     "exp",
+    "log",
     "sqrt",
     "sigmoid",
     "min",
@@ -184,6 +189,32 @@ pub(super) fn apply(
             }
             Ok(with((lead.0, Some(Dim::symbol("h_q"))), rows, cols))
         }
+        "split_heads" => {
+            let (lead, rows, cols) = call.matrix(0, 2)?;
+            if lead.1.is_some() {
+                return Err(call.wrong(0, "a matrix without heads", &type_of(scope, &args[0])?));
+            }
+            let heads = scope.dim(&args[1])?;
+            let width = cols.over(&heads).ok_or_else(|| {
+                let message = format!("columns in `split_heads`: expected a multiple of {heads}, got {cols}");
+                ExprError::new(args[0].span.clone(), message)
+            })?;
+            Ok(with((lead.0, Some(heads)), rows, width))
+        }
+        "combine_heads" => {
+            let (lead, rows, cols) = call.matrix(0, 1)?;
+            let Some(heads) = lead.1 else {
+                return Err(call.wrong(0, "a matrix with heads", &type_of(scope, &args[0])?));
+            };
+            Ok(with((lead.0, None), rows, heads.times(&cols)))
+        }
+        "diag" => {
+            let (lead, rows, cols) = call.matrix(0, 1)?;
+            if !rows.is_one() {
+                return Err(call.wrong(0, "one row", &type_of(scope, &args[0])?));
+            }
+            Ok(with(lead, cols.clone(), cols))
+        }
         "item" => {
             let (lead, rows, cols) = call.matrix(0, 2)?;
             call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
@@ -220,7 +251,7 @@ pub(super) fn apply(
             }
             Ok(with(join(left, right, span)?, rows, cols))
         }
-        "spread" | "norm_max" => {
+        "spread" | "norm_max" | "norm_2" => {
             call.matrix(0, 1)?;
             Ok(Type::Scalar)
         }
@@ -228,7 +259,7 @@ pub(super) fn apply(
             let (lead, rows, cols) = call.matrix(0, 1)?;
             Ok(with(lead, rows, cols))
         }
-        "exp" | "sqrt" | "sigmoid" => {
+        "exp" | "log" | "sqrt" | "sigmoid" => {
             call.arity(1, 1)?;
             call.is(0, |ty| matches!(ty, Type::Scalar | Type::Integer(_)), "a number")?;
             Ok(Type::Scalar)
