@@ -50,6 +50,10 @@ pub fn expression(tree: &Tree) -> Expr {
             apply("and_mask", masks)
         }
         ("att", 1) => apply("attended", vec![arg(0)]),
+        ("diag", 1) => apply("diag", vec![arg(0)]),
+        ("split", 2) => apply("split_heads", vec![arg(1), scalar(&tree.args[0].op)]),
+        ("comb", 2) => apply("combine_heads", vec![arg(1)]),
+        ("mean", 2) => apply("mean_heads", vec![arg(1)]),
         ("hcat" | "vcat", 2) => apply(&tree.op, vec![arg(0), arg(1)]),
         ("rs", 2) => apply("scale_rows", vec![arg(0), arg(1)]),
         ("sig", 1) => apply("sigmoid", vec![arg(0)]),

@@ -16,6 +16,9 @@ use qkvet_spec::shape::Dim;
 /// | `cap` | matrix | one function of each element, such as a softcap |
 /// | `both` | masks | 1 where both are |
 /// | `att` | mask | the column of 1 for rows that see something, else 0 |
+/// | `diag` | row | the diagonal matrix of its elements |
+/// | `split` | heads, matrix | of each head its columns of the matrix, which is one for all heads |
+/// | `comb` `mean` | heads, matrix | the matrices of all heads side by side, their mean |
 /// | `hcat` `vcat` | matrices | side by side, one above the other |
 /// | `perm` `orth` `sel` | name | a permutation, an orthogonal matrix, some rows of the identity, all different |
 /// | `one` `eye` | extent | a column of ones, the identity |
@@ -111,7 +114,8 @@ pub type Shapes = std::collections::BTreeMap<String, (String, String)>;
 
 /// Rows and columns of what an operator makes of its arguments; `None` if they do not fit.
 ///
-/// `name` is the name of the argument of `perm`, `orth` and `sel`, or the extent of `one` and `eye`.
+/// `name` is the name of the argument of `perm`, `orth` and `sel`, the extent of `one` and `eye`, or the number of heads of `split`, `comb`
+/// and `mean`.
 ///
 /// `is_all` says that the second argument of `soft` is the leaf `all`.
 pub fn shape_of(
@@ -134,6 +138,16 @@ pub fn shape_of(
         ("soft", 3) => arg(0).filter(|shape| is_all || arg(1).as_ref() == Some(shape)),
         ("cap", 1) => arg(0),
         ("att", 1) => arg(0).map(|(rows, _)| (rows, one())),
+        ("diag", 1) => arg(0).filter(|(rows, _)| rows == "1").map(|(_, cols)| (cols.clone(), cols)),
+        ("split", 2) => {
+            let (rows, cols) = arg(1)?;
+            Some((rows, text(&dim(&cols)?.over(&dim(name?)?)?)))
+        }
+        ("comb", 2) => {
+            let (rows, cols) = arg(1)?;
+            Some((rows, text(&dim(&cols)?.times(&dim(name?)?))))
+        }
+        ("mean", 2) => arg(1),
         ("hcat", 2) => {
             let ((rows, cols), (other, more)) = (arg(0)?, arg(1)?);
             (rows == other).then(|| (rows, sum(&cols, &more)))
@@ -159,11 +173,19 @@ pub fn shape_of(
     }
 }
 
+/// An extent as it is written in leaves, read.
+fn dim(text: &str) -> Option<Dim> {
+    qkvet_spec::syntax::parse(text).ok().and_then(|expr| Dim::from_expr(&expr, &|_| true).ok())
+}
+
+fn text(dim: &Dim) -> String {
+    dim.to_string().replace(' ', "")
+}
+
 /// The extent of two blocks side by side.
 fn sum(x: &str, y: &str) -> String {
-    let dim = |text: &str| qkvet_spec::syntax::parse(text).ok().and_then(|expr| Dim::from_expr(&expr, &|_| true).ok());
     match (dim(x), dim(y)) {
-        (Some(x), Some(y)) => x.plus(&y).to_string().replace(' ', ""),
+        (Some(x), Some(y)) => text(&x.plus(&y)),
         _ => format!("{x}+{y}"),
     }
 }
@@ -180,7 +202,7 @@ pub fn shape(tree: &Tree, names: &Shapes) -> Option<(String, String)> {
 pub fn is_non_negative(tree: &Tree) -> bool {
     match (&*tree.op, tree.args.len()) {
         ("soft" | "att" | "both" | "one" | "eye" | "perm" | "sel", 1..) => true,
-        ("*" | "+" | "T" | "hcat" | "vcat", 1..) => tree.args.iter().all(is_non_negative),
+        ("*" | "+" | "T" | "hcat" | "vcat" | "diag", 1..) => tree.args.iter().all(is_non_negative),
         _ => false,
     }
 }

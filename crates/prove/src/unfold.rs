@@ -4,6 +4,7 @@
 //! matrix stands for that of the query head's group.
 
 mod call;
+mod heads;
 mod scalar;
 
 use std::collections::BTreeMap;
@@ -430,31 +431,18 @@ impl<'a> Unfolder<'a> {
                 Some(arg) => self.term(arg, place),
                 None => Err(unknown("heads", "no head that is looked at")),
             },
-            "mean_heads" => {
-                let mut counts = Vec::new();
-                listed_heads(&args[0], &mut counts);
-                let count = match counts.as_slice() {
-                    [count, others @ ..] if *count > 0 && others.iter().all(|other| other == count) => *count,
-                    _ => return Err(unknown("mean_heads", "heads that are not listed once")),
-                };
-                let heads = (0..count).map(|head| {
-                    let place = Place { head: Some(head), ..place.clone() };
-                    self.term(&args[0], &place)
-                });
-                let sum = heads.collect::<Result<Vec<_>, _>>()?.into_iter().reduce(|x, y| Tree::new("+", [x, y]));
-                let share = i64::try_from(count).ok().and_then(|count| Monomial::fraction(1, count));
-                match (sum, share) {
-                    (Some(sum), Some(share)) => Ok(Tree::new("sc", [Tree::leaf(&share.to_string()), sum])),
-                    _ => Err(unknown("mean_heads", "no heads")),
-                }
-            }
-            "ones" => {
+            "mean_heads" => self.mean_heads(&args[0], place),
+            "split_heads" => self.split_heads(&args[0], &args[1], place),
+            "combine_heads" => self.over_heads("comb", &args[0], place),
+            "ones" | "zeros" => {
                 let rows = extent(function, &args[0])?;
-                match args.get(1) {
-                    Some(cols) => Ok(Tree::all_ones(&rows, &extent(function, cols)?)),
-                    None => Ok(Tree::ones(&rows)),
-                }
+                let ones = match args.get(1) {
+                    Some(cols) => Tree::all_ones(&rows, &extent(function, cols)?),
+                    None => Tree::ones(&rows),
+                };
+                Ok(if function == "ones" { ones } else { Tree::new("sc", [Tree::leaf("0"), ones]) })
             }
+            "diag" => Ok(Tree::new("diag", [self.term(&args[0], place)?])),
             "eye" => Ok(Tree::new("eye", [Tree::extent(&extent(function, &args[0])?)])),
             "row" | "drop_row" | "select" => {
                 let matrix = self.term(&args[0], place)?;
@@ -559,26 +547,6 @@ fn is_zero(tree: &Tree) -> bool {
         ("+", summands) => summands.iter().all(is_zero),
         ("T", [matrix]) => is_zero(matrix),
         _ => false,
-    }
-}
-
-/// How many heads each `heads(...)` of an expression lists; 0 for what looks at heads otherwise.
-fn listed_heads(expr: &Expr, counts: &mut Vec<usize>) {
-    match &expr.kind {
-        ExprKind::Apply { function, args, named } => {
-            match function.as_str() {
-                "heads" => counts.push(args.len()),
-                "mean_heads" | "head" | "repeat_heads" => counts.push(0),
-                _ => {}
-            }
-            args.iter().chain(named.iter().map(|(_, value)| value)).for_each(|arg| listed_heads(arg, counts));
-        }
-        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => listed_heads(x, counts),
-        ExprKind::Binary(_, x, y) => {
-            listed_heads(x, counts);
-            listed_heads(y, counts);
-        }
-        _ => {}
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use qkvet_prove::rewrite::{RULES, Rule, When};
 use qkvet_prove::tree::Tree;
 
-use crate::terms::{Matrix, Meant, Words, matrix};
+use crate::terms::{Matrix, Meant, Words, at_head, matrix};
 
 fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
     let parts: Vec<&str> = rule.shapes.split_whitespace().collect();
+    let heads = parts.chunks(3).find(|part| part[0] == "h").map(|part| part[1].parse::<usize>().unwrap());
     // Selections that are apart or complements are cut from one order.
     let together = matches!(rule.when, Some(When::Complements(..) | When::Apart(..)));
     let mut common = Vec::new();
@@ -37,6 +38,8 @@ fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
             Meant::Extent(rows)
         } else if cols == 0 {
             Meant::Number(words.real())
+        } else if let Some(heads) = heads.filter(|_| !rule.left.contains(&format!("(split ?h ?{name})"))) {
+            Meant::Heads((0..heads).map(|_| Matrix::new(rows, cols, |_, _| words.real())).collect())
         } else if is_mask(name) {
             Meant::Matrix(Matrix::new(rows, cols, |_, _| f64::from(u8::from(words.below(3) > 0))))
         } else {
@@ -47,8 +50,13 @@ fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
     parts.chunks(3).map(draw).collect()
 }
 
-/// Largest difference of both sides; infinite for other shapes.
+/// Largest difference of both sides at any head; infinite for other shapes.
 fn difference(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f64 {
+    let heads = if let Some(Meant::Extent(heads)) = names.get("?h") { *heads } else { 1 };
+    (0..heads).map(|head| difference_at(left, right, &at_head(names, head))).fold(0.0, f64::max)
+}
+
+fn difference_at(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f64 {
     let (x, y) = (matrix(&Tree::parse(left).unwrap(), names), matrix(&Tree::parse(right).unwrap(), names));
     if (x.rows, x.cols) != (y.rows, y.cols) {
         return f64::INFINITY;

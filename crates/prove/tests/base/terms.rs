@@ -61,6 +61,8 @@ impl Words {
 #[derive(Clone)]
 pub(crate) enum Meant {
     Matrix(Matrix),
+    /// One matrix for each head.
+    Heads(Vec<Matrix>),
     Number(f64),
     Extent(usize),
 }
@@ -76,6 +78,7 @@ pub(crate) fn number(tree: &Tree, names: &BTreeMap<String, Meant>) -> f64 {
         ("inverse", [n]) => 1.0 / extent(n, names) as f64,
         (name, []) => match names.get(name) {
             Some(Meant::Number(x)) => *x,
+            Some(Meant::Extent(n)) => *n as f64,
             _ => name.parse().unwrap(),
         },
         _ => panic!("no number: {tree}"),
@@ -127,6 +130,25 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
             above(&x, &y).transpose()
         }
         ("vcat", 2) => above(&arg(0), &arg(1)),
+        ("diag", 1) => {
+            let m = arg(0);
+            assert_eq!(m.rows, 1);
+            Matrix::new(m.cols, m.cols, |i, j| if i == j { m.at(0, j) } else { 0.0 })
+        }
+        ("split", 2) => {
+            let (m, heads) = (arg(1), extent(&tree.args[0], names));
+            let width = m.cols / heads;
+            Matrix::new(m.rows, width, |i, j| m.at(i, head(names) * width + j))
+        }
+        ("comb", 2) => {
+            let side_by_side = |x: Matrix, y: Matrix| above(&x.transpose(), &y.transpose()).transpose();
+            of_every_head(tree, names).into_iter().reduce(side_by_side).unwrap()
+        }
+        ("mean", 2) => {
+            let all = of_every_head(tree, names);
+            let heads = all.len() as f64;
+            all.into_iter().reduce(|x, y| x.zip(&y, |x, y| x + y)).map(|m| m.zip(&m, |x, _| x / heads)).unwrap()
+        }
         ("perm" | "orth" | "sel", 1) => arg(0),
         ("stretch", 2) => {
             let (row, factor) = (arg(0), number(&tree.args[1], names));
@@ -176,9 +198,27 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         }
         _ => match names.get(&*tree.op) {
             Some(Meant::Matrix(m)) => m.clone(),
+            Some(Meant::Heads(all)) => all[head(names)].clone(),
             _ => panic!("no matrix: {tree}"),
         },
     }
+}
+
+/// The head that is looked at, by a name that no rule has.
+fn head(names: &BTreeMap<String, Meant>) -> usize {
+    match names.get("head") {
+        Some(Meant::Extent(head)) => *head,
+        _ => 0,
+    }
+}
+
+pub(crate) fn at_head(names: &BTreeMap<String, Meant>, head: usize) -> BTreeMap<String, Meant> {
+    names.clone().into_iter().chain([("head".to_owned(), Meant::Extent(head))]).collect()
+}
+
+/// The argument of `comb` or `mean` for each head.
+fn of_every_head(tree: &Tree, names: &BTreeMap<String, Meant>) -> Vec<Matrix> {
+    (0..extent(&tree.args[0], names)).map(|head| matrix(&tree.args[1], &at_head(names, head))).collect()
 }
 
 pub(crate) fn above(x: &Matrix, y: &Matrix) -> Matrix {
