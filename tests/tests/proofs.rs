@@ -33,6 +33,43 @@ fn steps_are_printed_in_every_notation() {
 }
 
 #[test]
+fn an_explanation_shows_the_proof_that_prove_prints() {
+    let id = "key-value-permutation-invariance";
+    let explained = run(root(), &["explain", id]);
+    explained.expect(0, &["catches keys-permuted-without-values", "true by rewrite"]);
+    let printed = prove(&[id, "--steps"]);
+    let (_, proof) = printed.stdout.split_once("\n\n").expect("a law, then its proof");
+    assert!(proof.contains("the transpose of a permutation undoes it"), "{proof}");
+    assert!(explained.stdout.ends_with(&format!("\n\n{}\n", proof.trim_end())), "{}", explained.stdout);
+    for line in proof.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    run(root(), &["explain", "inputs-unchanged"]).expect(0, &["true by definition"]);
+}
+
+#[test]
+fn a_page_has_the_proofs_of_the_laws_that_are_asked_for() {
+    let page = prove(&["key-value-permutation-invariance", "weighted-shift", "--format", "markdown"]);
+    page.expect(
+        0,
+        &[
+            "\n## Card\n",
+            "\n### weighted-shift\n",
+            "- status: proved by rewrite, 2 steps, for all shapes\n",
+            "[QK401](../specs/faults/indices/keys-permuted-without-values.yaml) keys-permuted-without-values",
+            "<details><summary>The proof in 7 steps</summary>",
+            "        the weights of a row add up to 1\n",
+            "2 laws: 2 proved.",
+        ],
+    );
+    let checked_in = std::fs::read_to_string(root().join("docs/laws.md")).expect("docs/laws.md");
+    for part in page.stdout.split("\n## ").skip(1) {
+        let section = part.split_once("\n### ").expect("a law").1.trim();
+        assert!(checked_in.contains(section), "docs/laws.md lacks, run `cargo xtask regen`:\n{section}");
+    }
+}
+
+#[test]
 fn a_law_of_a_users_own_is_proved_refuted_or_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let law = |expect: &str| {

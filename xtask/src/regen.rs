@@ -16,6 +16,9 @@ const SCHEMAS: &str = "docs/schema";
 const BOUNDS: &str = "docs/bounds.md";
 const MARKERS: (&str, &str) = ("<!-- written by `cargo xtask regen` -->\n", "<!-- until here -->");
 
+/// The page with every law and its proof. All of it is generated.
+const LAWS: &str = "docs/laws.md";
+
 /// Contents by path from the root of the workspace.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -52,6 +55,8 @@ fn generate() -> Result<Files, Failure> {
         let schema = step::output(step::command(&qkvet).args(["schema", name]))?;
         files.insert(Path::new(SCHEMAS).join(format!("{name}.json")), schema);
     }
+    // Exit code 1, a law that is not what its file claims, is a failure here too.
+    files.insert(PathBuf::from(LAWS), step::output(step::command(&qkvet).args(["prove", "--format", "markdown"]))?);
     let page = with_tables(&bounds()?, &tables()?)?;
     files.insert(PathBuf::from(BOUNDS), page.into_bytes());
     Ok(files)
@@ -85,6 +90,9 @@ fn present() -> Result<Files, Failure> {
     let folder = step::root().join(SCHEMAS);
     let failed = |error: std::io::Error| Failure::Setup(format!("{SCHEMAS}: {error}"));
     let mut files = Files::from([(PathBuf::from(BOUNDS), bounds()?.into_bytes())]);
+    if let Ok(laws) = fs::read(step::root().join(LAWS)) {
+        files.insert(PathBuf::from(LAWS), laws);
+    }
     if !folder.exists() {
         return Ok(files);
     }

@@ -83,7 +83,17 @@ pub(crate) struct ProveArgs {
     pub(crate) style: Notation,
     /// Output
     #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: Format,
+    pub(crate) format: ProofFormat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ProofFormat {
+    /// For people
+    Human,
+    /// One JSON document on stdout
+    Json,
+    /// A page with every law and its proof, such as docs/laws.md
+    Markdown,
 }
 
 /// How mathematics is written.

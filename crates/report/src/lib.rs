@@ -10,4 +10,4 @@ pub use doctor::{DoctorText, doctor_line};
 pub use json::json;
 pub use progress::Progress;
 pub use terminal::{coverage, exit_line, finding, render};
-pub use text::{paragraph, ratio};
+pub use text::{hanging, paragraph, ratio};

@@ -24,6 +24,17 @@ pub fn paragraph(text: &str) -> String {
     textwrap::wrap(text, 80).join("\n")
 }
 
+/// A formula in lines that fit an ordinary terminal, broken at spaces alone: `first` stands before its first line and `rest`
+/// before the others. What has no space stays whole.
+pub fn hanging(first: &str, text: &str, rest: &str) -> String {
+    let options = textwrap::Options::new(80)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).join("\n")
+}
+
 /// A ratio with two significant digits, never rounded down to what it is not.
 pub fn ratio(x: f64) -> String {
     if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }
@@ -38,6 +49,17 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1234567), "1,234,567");
+    }
+
+    #[test]
+    fn formulas_hang() {
+        let sum = vec!["x_{i}-1"; 20].join(" + ");
+        let lines: Vec<String> = hanging("  = ", &sum, "      ").lines().map(str::to_owned).collect();
+        assert!(lines.len() == 3 && lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
+        assert!(lines[0].starts_with("  = x") && lines[1..].iter().all(|line| line.starts_with("      ")), "{lines:?}");
+        assert!(lines.iter().all(|line| line.ends_with('+') || line.ends_with("x_{i}-1")), "{lines:?}");
+        let whole = "x".repeat(100);
+        assert_eq!(hanging("", &whole, "  "), whole);
     }
 
     #[test]

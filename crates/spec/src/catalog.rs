@@ -138,6 +138,15 @@ impl Catalog {
         })
     }
 
+    /// The file of a specification that is built in, as in `specs/laws/card/row-stochasticity.yaml`: `kind` is the folder (`laws`)
+    /// and `id` the file name.
+    pub fn file(kind: &str, id: &str) -> Option<String> {
+        let mut files = Vec::new();
+        collect(SPECS.get_dir(kind)?, &mut files);
+        let of_id = |file: &&&File<'_>| file.path().file_stem().is_some_and(|stem| stem == id);
+        files.iter().find(of_id).map(|file| shown_path(file))
+    }
+
     /// Adds a law that the user wrote and gives its id.
     ///
     /// # Errors
@@ -274,7 +283,7 @@ fn folder<T>(
     files.retain(|file| name.contains("modifiers") || !file.path().starts_with("contracts/modifiers"));
     let mut all = IndexMap::new();
     for file in files {
-        let path = format!("specs/{}", file.path().to_string_lossy().replace('\\', "/"));
+        let path = shown_path(file);
         let source = file.contents_utf8().ok_or_else(|| SpecError::plain(format!("file at {path}: expected UTF-8")))?;
         let (id, value) = read(&path, source)?;
         if file.path().file_stem().and_then(|stem| stem.to_str()) != Some(id.as_str()) {
@@ -286,6 +295,11 @@ fn folder<T>(
     }
     all.sort_keys();
     Ok(all)
+}
+
+/// The same on every system.
+fn shown_path(file: &File<'_>) -> String {
+    format!("specs/{}", file.path().to_string_lossy().replace('\\', "/"))
 }
 
 fn collect<'a>(dir: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {

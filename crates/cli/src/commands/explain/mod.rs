@@ -6,12 +6,14 @@ mod verdict;
 
 use std::process::ExitCode;
 
+use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
 use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, Suite, nearest};
 
 use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
+use super::prove::Proved;
 use crate::exit::Failure;
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
@@ -118,6 +120,8 @@ fn explain_law(checked: &CheckedLaw) {
     for source in &law.sources {
         anstream::println!("from    {source}");
     }
+    let proved = Proved::new(checked);
+    anstream::println!("\n{}\n\n{}", proved.statement(Style::Unicode), proved.proof(Style::Unicode));
 }
 
 fn explain_convention(convention: &Convention) {

@@ -1,0 +1,81 @@
+//! `qkvet prove`: laws proved, confirmed or refuted, without a target.
+
+mod page;
+mod proved;
+
+use std::fs;
+use std::process::ExitCode;
+
+use qkvet_spec::{Catalog, CheckedLaw};
+use serde_json::json;
+
+pub(super) use self::proved::Proved;
+use crate::args::{ProofFormat, ProveArgs};
+use crate::exit::{FINDINGS, Failure, HELD};
+
+#[expect(clippy::disallowed_methods, reason = "reads the file that the user names")]
+pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
+    let mut catalog = Catalog::embedded()?;
+    let mut ids = args.laws.clone();
+    if let Some(path) = &args.file {
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {name}: {error}")))?;
+        ids.push(catalog.add_law(&name, &text)?);
+    }
+    let laws: Vec<&CheckedLaw> = match ids.as_slice() {
+        [] => catalog.laws.values().collect(),
+        ids => ids.iter().map(|id| Catalog::find("law", &catalog.laws, id)).collect::<Result<_, _>>()?,
+    };
+    let proved: Vec<Proved<'_>> = laws.into_iter().map(Proved::new).collect();
+    match args.format {
+        ProofFormat::Json => {
+            anstream::println!("{:#}", json!({"laws": proved.iter().map(Proved::json).collect::<Vec<_>>()}))
+        }
+        ProofFormat::Markdown => anstream::print!("{}", page::page(&proved, &catalog)),
+        ProofFormat::Human if args.steps => {
+            proved.iter().for_each(|one| anstream::println!("{}\n", one.derivation(args.style.into())))
+        }
+        ProofFormat::Human => print_table(&proved),
+    }
+    let all_reach = proved.iter().all(Proved::reaches);
+    Ok(ExitCode::from(if all_reach { HELD } else { FINDINGS }))
+}
+
+fn print_table(proved: &[Proved<'_>]) {
+    let width = proved.iter().map(|one| one.law.law.law.len()).max().unwrap_or(0).max(3);
+    anstream::println!(
+        "{:width$}  {:10}  {:10}  {:>5}  {:13}  {:>8}",
+        "law",
+        "status",
+        "method",
+        "steps",
+        "shapes",
+        "time"
+    );
+    for one in proved {
+        let (status, method) = (one.outcome.status.name(), one.outcome.method.name());
+        let milliseconds = one.time.as_secs_f64() * 1e3;
+        let id = &one.law.law.law;
+        anstream::println!(
+            "{id:width$}  {status:10}  {method:10}  {:>5}  {:13}  {milliseconds:5.1} ms",
+            one.steps(),
+            one.shapes()
+        );
+    }
+    for one in proved.iter().filter(|one| !one.reaches()) {
+        anstream::println!("\n{}: claims {}; {}", one.law.law.law, one.law.law.proof.name(), one.conclusion());
+    }
+    anstream::println!("\n{}", counted(proved));
+}
+
+/// `3 laws: 2 proved, 1 checked`.
+fn counted(proved: &[Proved<'_>]) -> String {
+    let count = |name: &str| proved.iter().filter(|one| one.outcome.status.name() == name).count();
+    let counted: Vec<String> = ["proved", "definition", "checked", "refuted", "unknown"]
+        .into_iter()
+        .map(|name| (name, count(name)))
+        .filter(|(_, n)| *n > 0)
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
+    format!("{} laws: {}", proved.len(), counted.join(", "))
+}
