@@ -462,6 +462,37 @@ mod tests {
         check("'attention(Q, K, W) == Q'", &["x.yaml:7:26", "name `W`"]);
     }
 
+    #[test]
+    fn parts_that_do_not_fit_are_labelled_where_they_stand_and_where_they_are_declared() {
+        let rendered = |expect: &str| {
+            let given = "given:\n  P: permutation(n_k)\n  S: subset(n_k)\nlet:\n  O: attention(Q, K, V)\n";
+            let source = format!("law: x\ntitle: t\n{given}proof: exact\ncatches: []\nexpect: {expect}\n");
+            CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect).rendered
+        };
+        let product = rendered("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)");
+        for part in [
+            "4 |   P: permutation(n_k)",
+            "P is a matrix (n_k, n_k)",
+            "    a matrix (n_k, n_k)",
+            "a matrix (b, h_q, n_q, d_v)",
+        ] {
+            assert!(product.contains(part), "{product}\nlacks {part}");
+        }
+        // An abbreviation is shown where it stands for something, and a name that has no part in it is not.
+        let equation = rendered("O == V");
+        for part in ["O is a matrix (b, h_q, n_q, d_v)", "a matrix (b, h_k, n_k, d_v)"] {
+            assert!(equation.contains(part), "{equation}\nlacks {part}");
+        }
+        assert!(!equation.contains("P is"), "{equation}");
+        let call = rendered("attention(Q, select(K, S), V) == Q");
+        for part in ["S is |S| indices", "a matrix (b, h_k, |S|, d_k)", "a matrix (b, h_k, n_k, d_v)"] {
+            assert!(call.contains(part), "{call}\nlacks {part}");
+        }
+        // An error of a part is labelled there alone.
+        let inner = rendered("attention(Q, K, V) == W @ V");
+        assert!(!inner.contains("a matrix"), "{inner}");
+    }
+
     fn about_numbers(given: &str, expect: &str) -> Result<CheckedLaw, SpecError> {
         let head = "law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n  mu: number()\n  sigma: positive()\n";
         CheckedLaw::from_yaml("x.yaml", &format!("{head}{given}expect: {expect}\n"))

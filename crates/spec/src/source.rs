@@ -1,8 +1,11 @@
 //! YAML text to values, and errors that show the place: file, line, column, expected, found, nearest known name.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::de::DeserializeOwned;
 
+use crate::Formula;
 use crate::nearest;
 use crate::shape::LawError;
 use crate::syntax::ExprError;
@@ -28,12 +31,27 @@ impl SpecError {
     }
 
     /// An error at a byte range of `source`.
-    pub fn at(path: &str, source: &str, span: std::ops::Range<usize>, message: &str, hint: Option<&str>) -> Self {
-        let start = floor_boundary(source, span.start);
-        let end = ceil_boundary(source, span.end.max(start));
-        let line = source[..start].matches('\n').count() + 1;
-        let column = source[..start].chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let snippet = Snippet::source(source).path(path).annotation(AnnotationKind::Primary.span(start..end));
+    pub fn at(path: &str, source: &str, span: Range<usize>, message: &str, hint: Option<&str>) -> Self {
+        Self::labelled(path, source, span, message, hint, Vec::new())
+    }
+
+    /// The same, with words at other places.
+    fn labelled(
+        path: &str,
+        source: &str,
+        span: Range<usize>,
+        message: &str,
+        hint: Option<&str>,
+        labels: Vec<(Range<usize>, String)>,
+    ) -> Self {
+        let span = whole_characters(source, &span);
+        let line = source[..span.start].matches('\n').count() + 1;
+        let column = source[..span.start].chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let label = |(span, text)| AnnotationKind::Context.span(whole_characters(source, &span)).label(text);
+        let snippet = Snippet::source(source)
+            .path(path)
+            .annotation(AnnotationKind::Primary.span(span))
+            .annotations(labels.into_iter().map(label));
         let mut group = Group::with_title(Level::ERROR.primary_title(message)).element(snippet);
         if let Some(hint) = hint {
             group = group.element(Level::HELP.with_name("hint").message(hint));
@@ -42,25 +60,38 @@ impl SpecError {
         Self { summary: format!("{path}:{line}:{column}: {message}"), rendered }
     }
 
-    /// An error inside one formula of a law.
+    /// An error inside one formula of a law: what the parts are stands below them, and where their names are declared.
     pub fn in_law(path: &str, source: &str, error: &LawError) -> Self {
-        let ExprError { span, message, hint } = &error.error;
-        let message = format!("{} at {}", message, error.place);
-        match error.formula.as_ref().and_then(|formula| Some((formula.offset?, formula))) {
-            Some((offset, formula)) => {
-                // A quoted scalar starts with its quote; a folded one cannot be mapped byte for byte.
-                let quote = usize::from(matches!(source.as_bytes().get(offset), Some(b'"' | b'\'')));
-                let at = offset + quote;
-                let span = if source.get(at..at + formula.text.len()) == Some(formula.text.as_str()) {
-                    at + span.start..at + span.end
-                } else {
-                    offset..offset + 1
-                };
-                Self::at(path, source, span, &message, hint.as_deref())
-            }
-            None => Self::at(path, source, 0..0, &message, hint.as_deref()),
-        }
+        let LawError { place, formula, error, declared } = error;
+        let ExprError { span, message, hint, labels } = error;
+        let message = format!("{message} at {place}");
+        let formula = formula.as_ref();
+        let span = match formula {
+            Some(formula) => located(source, formula, span.clone())
+                .or_else(|| formula.offset.map(|offset| offset..offset + 1))
+                .unwrap_or(0..0),
+            None => 0..0,
+        };
+        let here = labels.iter().filter_map(|(at, text)| Some((located(source, formula?, at.clone())?, text.clone())));
+        let there = declared
+            .iter()
+            .filter_map(|(formula, text)| Some((located(source, formula, 0..formula.text.len())?, text.clone())));
+        Self::labelled(path, source, span, &message, hint.as_deref(), here.chain(there).collect())
     }
+}
+
+/// Where a part of a formula stands in the file. A quoted one starts with its quote; a folded one cannot be mapped byte for byte.
+fn located(source: &str, formula: &Formula, span: Range<usize>) -> Option<Range<usize>> {
+    let offset = formula.offset?;
+    let quote = usize::from(matches!(source.as_bytes().get(offset), Some(b'"' | b'\'')));
+    let at = offset + quote;
+    let is_verbatim = source.get(at..at + formula.text.len()) == Some(formula.text.as_str());
+    is_verbatim.then(|| at + span.start..at + span.end)
+}
+
+fn whole_characters(source: &str, span: &Range<usize>) -> Range<usize> {
+    let start = floor_boundary(source, span.start);
+    start..ceil_boundary(source, span.end.max(start))
 }
 
 fn floor_boundary(text: &str, at: usize) -> usize {

@@ -4,7 +4,7 @@ use super::domain::declare;
 use super::function::{apply, join, mismatch};
 use super::{Dim, Given, Scope, Type};
 use crate::nearest::nearest;
-use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, UnaryOp, parse};
+use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, Span, UnaryOp, parse};
 use crate::{Formula, Law};
 
 /// A law whose expressions are parsed and whose shapes fit.
@@ -44,14 +44,14 @@ impl CheckedLaw {
             let span = 0..formula.as_ref().map_or(0, |formula| formula.text.len());
             let error = ExprError::new(span, "domain: expected one that is drawn in a law that asks a target")
                 .hint("`real(low..high)` and `matrix(rows, cols)` are drawn");
-            return Err(LawError { place: format!("given.{}", given.names[0]), formula, error });
+            return Err(LawError::new(format!("given.{}", given.names[0]), formula, error));
         }
         for (place, expr) in self.formulas() {
             if let Some(moment) = expr.application_of(&MOMENTS) {
                 let message = "moment: expected a law that asks a target to have no `E` or `Var`, got one";
                 let name = place.strip_prefix("let.");
                 let formula = name.map_or(self.law.expect.as_ref(), |name| self.law.lets.get(name)).cloned();
-                return Err(LawError { place, formula, error: ExprError::new(moment.span.clone(), message) });
+                return Err(LawError::new(place, formula, ExprError::new(moment.span.clone(), message)));
             }
         }
         Ok(())
@@ -74,6 +74,28 @@ pub struct LawError {
     pub formula: Option<Formula>,
     /// What is wrong in it.
     pub error: ExprError,
+    /// Variables and abbreviations of the law that the wrong part speaks of: where each is declared, and what it is.
+    pub declared: Vec<(Formula, String)>,
+}
+
+impl LawError {
+    fn new(place: String, formula: Option<Formula>, error: ExprError) -> Self {
+        Self { place, formula, error, declared: Vec::new() }
+    }
+
+    /// The same error, if it is one of shapes, with the declarations of the names that its labels lie on.
+    fn declaring(mut self, law: &Law, scope: &Scope, whole: &Expr) -> Self {
+        let labelled: Vec<&Expr> = self.error.labels.iter().filter_map(|(span, _)| whole.part_at(span)).collect();
+        for (key, formula) in law.given.iter().chain(&law.lets) {
+            let names = key.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty());
+            for name in names.filter(|name| labelled.iter().any(|part| part.mentions(name))) {
+                if let Some(ty) = scope.get(name) {
+                    self.declared.push((formula.clone(), format!("{name} is {}", ty.describe())));
+                }
+            }
+        }
+        self
+    }
 }
 
 /// Checks names, types and shapes of every formula of a law.
@@ -89,20 +111,16 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
     let mut scope = Scope::new();
     let mut given = Vec::new();
     for (name, formula) in &law.given {
-        let place = |error, formula: Option<&Formula>| LawError {
-            place: format!("given.{name}"),
-            formula: formula.cloned(),
-            error,
-        };
+        let place = |error, formula: Option<&Formula>| LawError::new(format!("given.{name}"), formula.cloned(), error);
         let names = parse(name).map_err(|error| place(error, None))?;
         let domain = formula.parse().map_err(|error| place(error, Some(formula)))?;
         given.push(declare(&mut scope, &given, &names, &domain).map_err(|error| place(error, Some(formula)))?);
     }
     let mut lets = Vec::new();
     for (name, formula) in &law.lets {
-        let place = |error| LawError { place: format!("let.{name}"), formula: Some(formula.clone()), error };
+        let place = |error| LawError::new(format!("let.{name}"), Some(formula.clone()), error);
         let expr = formula.parse().map_err(place)?;
-        let ty = type_of(&scope, &expr).map_err(place)?;
+        let ty = type_of(&scope, &expr).map_err(|error| place(error).declaring(&law, &scope, &expr))?;
         if ty == Type::Truth {
             return Err(place(ExprError::new(expr.span.clone(), "abbreviation: expected a value, got a statement")));
         }
@@ -111,9 +129,9 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
     }
     let expect = match (&law.expect, law.observe) {
         (Some(formula), None) => {
-            let place = |error| LawError { place: "expect".to_owned(), formula: Some(formula.clone()), error };
+            let place = |error| LawError::new("expect".to_owned(), Some(formula.clone()), error);
             let expr = formula.parse().map_err(place)?;
-            let ty = type_of(&scope, &expr).map_err(place)?;
+            let ty = type_of(&scope, &expr).map_err(|error| place(error).declaring(&law, &scope, &expr))?;
             if ty != Type::Truth {
                 let error = ExprError::new(
                     expr.span.clone(),
@@ -127,7 +145,7 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
         _ => {
             let error =
                 ExprError::new(0..0, format!("law `{}`: expected exactly one of `expect` and `observe`", law.law));
-            return Err(LawError { place: law.law.clone(), formula: None, error });
+            return Err(LawError::new(law.law.clone(), None, error));
         }
     };
     let through = waypoints(&scope, &law, expect.as_ref())?;
@@ -188,9 +206,22 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
         ExprKind::Interval(..) => {
             Err(ExprError::new(span.clone(), "`..`: expected in domains only").hint("write `x in between(low, high)`"))
         }
-        ExprKind::Apply { function, args, named } => apply(scope, function, args, named, span),
-        ExprKind::Binary(op, x, y) => binary(scope, *op, x, y, expr),
+        ExprKind::Apply { function, args, named } => {
+            apply(scope, function, args, named, span).map_err(|error| labelled(error, scope, expr, args))
+        }
+        ExprKind::Binary(op, x, y) => {
+            binary(scope, *op, x, y, expr).map_err(|error| labelled(error, scope, expr, [&**x, y]))
+        }
     }
+}
+
+/// An error of this very expression with what each of its parts is; one of a part has its own.
+fn labelled<'a>(error: ExprError, scope: &Scope, whole: &Expr, parts: impl IntoIterator<Item = &'a Expr>) -> ExprError {
+    if error.span != whole.span {
+        return error;
+    }
+    let label = |part: &Expr| Some((part.span.clone(), type_of(scope, part).ok()?.describe()));
+    error.labels(parts.into_iter().filter_map(label))
 }
 
 fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Result<Type, ExprError> {
@@ -258,7 +289,7 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
     }
 }
 
-fn operands(op: BinaryOp, left: &Type, right: &Type, span: &crate::syntax::Span) -> ExprError {
+fn operands(op: BinaryOp, left: &Type, right: &Type, span: &Span) -> ExprError {
     ExprError::new(
         span.clone(),
         format!("`{}`: expected operands that fit it, got {} and {}", op.symbol(), left.describe(), right.describe()),
@@ -266,7 +297,7 @@ fn operands(op: BinaryOp, left: &Type, right: &Type, span: &crate::syntax::Span)
 }
 
 /// Type of an elementwise combination: a number meets any matrix, matrices meet matrices of the same extents.
-fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &crate::syntax::Span) -> Result<Type, ExprError> {
+fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &Span) -> Result<Type, ExprError> {
     match (left, right) {
         (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
         (Type::Scalar | Type::Integer(_), Type::Matrix { .. }) => Ok(right.clone()),

@@ -39,6 +39,11 @@ impl Expr {
         self.find(&is_one)
     }
 
+    /// The part that stands at this place of the text.
+    pub fn part_at(&self, span: &Span) -> Option<&Self> {
+        self.find(&|expr| expr.span == *span)
+    }
+
     /// The first part that fits, the whole included.
     fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
         if fits(self) {
@@ -168,17 +173,25 @@ pub struct ExprError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// What stands at other places of the text: the types of the parts that do not fit.
+    pub labels: Vec<(Span, String)>,
 }
 
 impl ExprError {
     /// An error without a hint.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), hint: None }
+        Self { span, message: message.into(), hint: None, labels: Vec::new() }
     }
 
     /// The same error with a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with labels at other places.
+    pub fn labels(mut self, labels: impl IntoIterator<Item = (Span, String)>) -> Self {
+        self.labels.extend(labels);
         self
     }
 }
