@@ -161,15 +161,16 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
 fn waypoints(scope: &Scope, law: &Law, expect: Option<&Expr>) -> Result<Vec<Expr>, LawError> {
     let mut through = Vec::new();
     for (at, formula) in law.through.iter().enumerate() {
-        let place = |error| LawError { place: format!("through.{}", at + 1), formula: Some(formula.clone()), error };
+        let place = |error| LawError::new(format!("through.{}", at + 1), Some(formula.clone()), error);
         let expr = formula.parse().map_err(place)?;
         let Some(Expr { kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge, side, _), .. }) = expect
         else {
             let message = "`through`: expected a statement that is one `==`, `<=` or `>=`";
             return Err(place(ExprError::new(expr.span.clone(), message)));
         };
-        let (of_side, of_this) = (type_of(scope, side).map_err(place)?, type_of(scope, &expr).map_err(place)?);
-        elementwise(&of_side, &of_this, BinaryOp::Eq, &expr.span).map_err(place)?;
+        let fits = |error| place(error).declaring(law, scope, &expr);
+        let (of_side, of_this) = (type_of(scope, side).map_err(fits)?, type_of(scope, &expr).map_err(fits)?);
+        elementwise(&of_side, &of_this, BinaryOp::Eq, &expr.span).map_err(fits)?;
         through.push(expr);
     }
     Ok(through)
