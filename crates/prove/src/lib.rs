@@ -7,6 +7,7 @@ pub mod exact;
 pub mod moments;
 pub mod number;
 pub mod outcome;
+mod rational;
 pub mod render;
 pub mod rewrite;
 pub mod show;

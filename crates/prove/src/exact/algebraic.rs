@@ -1,53 +1,68 @@
 //! Sums of rational multiples of square roots: the field `Q(√2, √3, √5, …)`.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use dashu_int::{IBig, Sign, UBig};
 use dashu_ratio::RBig;
 
 use super::interval::Interval;
+use crate::rational::Rational;
 
 /// A squarefree number by its prime factors, ascending; empty: 1.
 type Radicand = Vec<u32>;
 
-/// `Σ r · √n` over squarefree `n`, no `r` zero. Square roots of distinct squarefree numbers are independent over the rationals, so
-/// that equal numbers have equal terms. The derived order is that of the terms, not of the numbers; those compare by
-/// [`compare`](Self::compare).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Algebraic(BTreeMap<Radicand, RBig>);
+/// `r + Σ r_n · √n` over squarefree `n > 1`, ascending, no `r_n` zero. Square roots of distinct squarefree numbers are independent
+/// over the rationals, so that equal numbers have equal terms. The derived order is that of the terms, not of the numbers; those
+/// compare by [`compare`](Self::compare).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Algebraic {
+    rational: Rational,
+    roots: Vec<(Radicand, Rational)>,
+}
 
-impl From<RBig> for Algebraic {
-    fn from(x: RBig) -> Self {
-        Self::term(Vec::new(), x)
+impl Default for Algebraic {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl From<Rational> for Algebraic {
+    fn from(rational: Rational) -> Self {
+        Self { rational, roots: Vec::new() }
     }
 }
 
 impl Algebraic {
-    fn term(radicand: Radicand, factor: RBig) -> Self {
-        Self(if factor.is_zero() { BTreeMap::new() } else { BTreeMap::from([(radicand, factor)]) })
+    pub(super) const ZERO: Self = Self { rational: Rational::ZERO, roots: Vec::new() };
+    pub(super) const ONE: Self = Self { rational: Rational::ONE, roots: Vec::new() };
+
+    fn term(radicand: Radicand, factor: Rational) -> Self {
+        match (radicand.is_empty(), factor.is_zero()) {
+            (true, _) => factor.into(),
+            (false, true) => Self::ZERO,
+            (false, false) => Self { rational: Rational::ZERO, roots: vec![(radicand, factor)] },
+        }
     }
 
-    pub(super) fn one() -> Self {
-        RBig::ONE.into()
+    /// All terms, that of 1 first.
+    fn terms(&self) -> impl Iterator<Item = (&[u32], &Rational)> {
+        let one: &[u32] = &[];
+        let rational = Some((one, &self.rational)).filter(|(_, x)| !x.is_zero());
+        rational.into_iter().chain(self.roots.iter().map(|(radicand, x)| (radicand.as_slice(), x)))
     }
 
     pub(super) fn is_zero(&self) -> bool {
-        self.0.is_empty()
+        self.roots.is_empty() && self.rational.is_zero()
     }
 
     pub(super) fn is_one(&self) -> bool {
-        *self == Self::one()
+        self.roots.is_empty() && self.rational.is_one()
     }
 
     /// The number, if it is rational.
-    pub(super) fn rational(&self) -> Option<RBig> {
-        match self.0.len() {
-            0 => Some(RBig::ZERO),
-            1 => self.0.get(&Vec::new()).cloned(),
-            _ => None,
-        }
+    pub(super) fn rational(&self) -> Option<&Rational> {
+        self.roots.is_empty().then_some(&self.rational)
     }
 
     /// `√x` of a rational `x ≥ 0`; `None` if it has a prime factor above 2^16 that may stand in the radicand.
@@ -80,49 +95,59 @@ impl Algebraic {
         } else {
             radicand.push(u32::try_from(rest).ok()?);
         }
-        Some(Self::term(radicand, RBig::from_parts(outside.into(), d.clone())))
+        Some(Self::term(radicand, RBig::from_parts(outside.into(), d.clone()).into()))
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut sum = self.0.clone();
-        for (radicand, y) in &other.0 {
-            let x = sum.remove(radicand).unwrap_or(RBig::ZERO) + y;
-            if !x.is_zero() {
-                sum.insert(radicand.clone(), x);
+        let mut sum = Self { rational: self.rational.plus(&other.rational), roots: self.roots.clone() };
+        for (radicand, y) in &other.roots {
+            match sum.roots.binary_search_by(|(known, _)| known.cmp(radicand)) {
+                Err(at) => sum.roots.insert(at, (radicand.clone(), y.clone())),
+                Ok(at) => {
+                    sum.roots[at].1 = sum.roots[at].1.plus(y);
+                    if sum.roots[at].1.is_zero() {
+                        sum.roots.remove(at);
+                    }
+                }
             }
         }
-        Self(sum)
+        sum
+    }
+
+    fn each(&self, f: impl Fn(&Rational) -> Rational) -> Self {
+        let roots = self.roots.iter().map(|(radicand, x)| (radicand.clone(), f(x))).collect();
+        Self { rational: f(&self.rational), roots }
     }
 
     pub(super) fn negated(&self) -> Self {
-        Self(self.0.iter().map(|(radicand, x)| (radicand.clone(), -x.clone())).collect())
+        self.each(Rational::negated)
     }
 
     pub(super) fn minus(&self, other: &Self) -> Self {
         self.plus(&other.negated())
     }
 
-    pub(super) fn scaled(&self, factor: &RBig) -> Self {
-        if factor.is_zero() {
-            return Self::default();
-        }
-        Self(self.0.iter().map(|(radicand, x)| (radicand.clone(), x * factor)).collect())
+    pub(super) fn scaled(&self, factor: &Rational) -> Self {
+        if factor.is_zero() { Self::ZERO } else { self.each(|x| x.times(factor)) }
     }
 
     pub(super) fn times(&self, other: &Self) -> Self {
         if let Some(factor) = other.rational() {
-            return self.scaled(&factor);
+            return self.scaled(factor);
         }
-        let mut sum = Self::default();
-        for (left, x) in &self.0 {
-            for (right, y) in &other.0 {
+        if let Some(factor) = self.rational() {
+            return other.scaled(factor);
+        }
+        let mut sum = Self::ZERO;
+        for (left, x) in self.terms() {
+            for (right, y) in other.terms() {
                 // √m · √n = g · √(m·n/g²) with g what both contain.
                 let (both, once): (Vec<u32>, Vec<u32>) = left.iter().partition(|p| right.contains(p));
                 let mut radicand: Radicand =
                     once.into_iter().chain(right.iter().copied().filter(|p| !both.contains(p))).collect();
                 radicand.sort_unstable();
-                let outside = both.iter().fold(IBig::ONE, |product, p| product * *p);
-                sum = sum.plus(&Self::term(radicand, x * y * RBig::from(outside)));
+                let outside = both.iter().fold(Rational::ONE, |product, p| product.times(&i64::from(*p).into()));
+                sum = sum.plus(&Self::term(radicand, x.times(y).times(&outside)));
             }
         }
         sum
@@ -131,21 +156,23 @@ impl Algebraic {
     /// `1/x`; `None` for 0.
     pub(super) fn inverse(&self) -> Option<Self> {
         if let Some(x) = self.rational() {
-            return (!x.is_zero()).then(|| (RBig::ONE / x).into());
+            return Some(x.inverse()?.into());
+        }
+        if let (true, [(radicand, x)]) = (self.rational.is_zero(), self.roots.as_slice()) {
+            // 1/(x√n) = √n/(x·n).
+            return Some(Self::term(radicand.clone(), x.times(&RBig::from(value(radicand)).into()).inverse()?));
         }
         // x = a + b√p: 1/x = (a − b√p) / (a² − p·b²), whose denominator is free of √p and not 0, √p being independent.
-        let p = *self.0.keys().filter_map(|radicand| radicand.last()).max()?;
-        let conjugate = Self(
-            self.0
-                .iter()
-                .map(|(radicand, x)| (radicand.clone(), if radicand.contains(&p) { -x.clone() } else { x.clone() }))
-                .collect(),
-        );
+        let p = *self.roots.iter().filter_map(|(radicand, _)| radicand.last()).max()?;
+        let mut conjugate = self.clone();
+        for (_, x) in conjugate.roots.iter_mut().filter(|(radicand, _)| radicand.contains(&p)) {
+            *x = x.negated();
+        }
         Some(conjugate.times(&self.times(&conjugate).inverse()?))
     }
 
     pub(super) fn interval(&self, bits: usize) -> Interval {
-        self.0.iter().fold(Interval::zero(), |sum, (radicand, x)| {
+        self.roots.iter().fold(Interval::rational(&self.rational, bits), |sum, (radicand, x)| {
             let root = Interval::root(&value(radicand), bits);
             sum.plus(&Interval::rational(x, bits).times(&root, bits))
         })
@@ -153,10 +180,10 @@ impl Algebraic {
 
     /// The sign; 0 counts as positive.
     pub(super) fn sign(&self) -> Sign {
-        match self.0.first_key_value() {
-            None => return Sign::Positive,
-            Some((_, factor)) if self.0.len() == 1 => return factor.sign(),
-            Some(_) => {}
+        match (self.rational.is_zero(), self.roots.as_slice()) {
+            (_, []) => return self.rational.sign(),
+            (true, [(_, factor)]) => return factor.sign(),
+            _ => {}
         }
         let mut bits = 64;
         loop {
@@ -169,6 +196,9 @@ impl Algebraic {
 
     /// The order of the numbers.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
+        if let (Some(x), Some(y)) = (self.rational(), other.rational()) {
+            return x.compare(y);
+        }
         let difference = self.minus(other);
         match (difference.is_zero(), difference.sign()) {
             (true, _) => Ordering::Equal,
@@ -178,20 +208,21 @@ impl Algebraic {
     }
 
     /// `self / other` if that is rational.
-    pub(super) fn ratio(&self, other: &Self) -> Option<RBig> {
-        let (radicand, y) = other.0.first_key_value()?;
-        let ratio = self.0.get(radicand)? / y;
+    pub(super) fn ratio(&self, other: &Self) -> Option<Rational> {
+        let (radicand, y) = other.terms().next()?;
+        let (_, x) = self.terms().find(|(own, _)| *own == radicand)?;
+        let ratio = x.times(&y.inverse()?);
         (*self == other.scaled(&ratio)).then_some(ratio)
     }
 
-    /// The rational factors of the roots.
-    pub(super) fn factors(&self) -> impl Iterator<Item = &RBig> {
-        self.0.values()
+    /// The rational factors of the roots, and that of 1.
+    pub(super) fn factors(&self) -> impl Iterator<Item = &Rational> {
+        self.terms().map(|(_, x)| x)
     }
 
     /// Whether it is written as more than one term.
     pub(super) fn is_sum(&self) -> bool {
-        self.0.len() > 1
+        self.terms().nth(1).is_some()
     }
 }
 
@@ -202,7 +233,7 @@ fn value(radicand: &[u32]) -> UBig {
 impl fmt::Display for Algebraic {
     /// `1 − 3·√2/2`: terms by their radicands, the rational one first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut terms: Vec<(UBig, &RBig)> = self.0.iter().map(|(radicand, x)| (value(radicand), x)).collect();
+        let mut terms: Vec<(UBig, RBig)> = self.terms().map(|(radicand, x)| (value(radicand), x.big())).collect();
         terms.sort();
         if terms.is_empty() {
             return f.write_str("0");
@@ -253,16 +284,16 @@ mod tests {
 
     #[test]
     fn products_and_inverses_are_exact() {
-        let x = root(2).plus(&root(3)).plus(&root(6).scaled(&RBig::from(-2))).plus(&Algebraic::one());
+        let x = root(2).plus(&root(3)).plus(&root(6).scaled(&(-2).into())).plus(&Algebraic::ONE);
         assert!(x.times(&x.inverse().unwrap()).is_one());
         assert_eq!(root(6).times(&root(10)).to_string(), "2·√15");
-        assert_eq!(Algebraic::default().inverse(), None);
+        assert_eq!(Algebraic::ZERO.inverse(), None);
     }
 
     #[test]
     fn close_numbers_are_told_apart() {
         // 1351/780 is a convergent of √3: it exceeds it by 4.7e-7.
-        let convergent: Algebraic = RBig::from_parts(IBig::from(1351), UBig::from(780u16)).into();
+        let convergent: Algebraic = Rational::Small(1351, 780).into();
         assert_eq!(root(3).compare(&convergent), Ordering::Less);
         assert_eq!(root(2).times(&root(3)).compare(&root(6)), Ordering::Equal);
     }

@@ -1,81 +1,100 @@
 //! Finite sums `Σ c·e^a` with algebraic `c` and `a`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use dashu_int::Sign;
-use dashu_int::ops::BitTest;
-use dashu_ratio::RBig;
 
 use super::algebraic::Algebraic;
 use super::interval::Interval;
+use crate::rational::Rational;
 
-fn bits(x: &RBig) -> usize {
-    x.numerator().bit_len() + x.denominator().bit_len()
-}
-
-/// `Σ c·e^a`, by exponent; no `c` is zero. Such a sum is 0 only if it is empty (Lindemann and Weierstrass: exponentials of distinct
-/// algebraic numbers are linearly independent over the algebraic numbers). The derived order is that of the terms.
+/// `Σ c·e^a`: the `c` of `a = 0`, and the others by exponent, none of them zero. Such a sum is 0 only if it is empty (Lindemann and
+/// Weierstrass: exponentials of distinct algebraic numbers are linearly independent over the algebraic numbers). The derived order
+/// is that of the terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ExpSum(BTreeMap<Algebraic, Algebraic>);
+pub(super) struct ExpSum {
+    constant: Algebraic,
+    rest: Vec<(Algebraic, Algebraic)>,
+}
 
 impl ExpSum {
     pub(super) fn term(exponent: Algebraic, factor: Algebraic) -> Self {
-        Self(if factor.is_zero() { BTreeMap::new() } else { BTreeMap::from([(exponent, factor)]) })
+        let mut sum = Self::default();
+        sum.add(&exponent, &factor);
+        sum
     }
 
-    pub(super) fn constant(factor: Algebraic) -> Self {
-        Self::term(Algebraic::default(), factor)
+    pub(super) fn constant(constant: Algebraic) -> Self {
+        Self { constant, rest: Vec::new() }
     }
 
     pub(super) fn is_zero(&self) -> bool {
-        self.0.is_empty()
+        self.rest.is_empty() && self.constant.is_zero()
     }
 
     /// The number, if no exponential occurs.
-    pub(super) fn algebraic(&self) -> Option<Algebraic> {
-        match self.0.len() {
-            0 => Some(Algebraic::default()),
-            1 => self.0.get(&Algebraic::default()).cloned(),
-            _ => None,
-        }
+    pub(super) fn algebraic(&self) -> Option<&Algebraic> {
+        self.rest.is_empty().then_some(&self.constant)
     }
 
     pub(super) fn terms(&self) -> impl Iterator<Item = (&Algebraic, &Algebraic)> {
-        self.0.iter()
+        const ZERO: &Algebraic = &Algebraic::ZERO;
+        let constant = Some((ZERO, &self.constant)).filter(|(_, x)| !x.is_zero());
+        constant.into_iter().chain(self.rest.iter().map(|(exponent, x)| (exponent, x)))
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.rest.len() + usize::from(!self.constant.is_zero())
     }
 
     /// Bits of all the whole numbers it is written with, more or less.
     pub(super) fn bits(&self) -> usize {
-        self.0.iter().flat_map(|(a, x)| a.factors().chain(x.factors())).map(bits).fold(0, usize::saturating_add)
+        self.terms()
+            .flat_map(|(a, x)| a.factors().chain(x.factors()))
+            .map(Rational::bits)
+            .fold(0, usize::saturating_add)
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
-        other.0.iter().for_each(|(exponent, y)| sum.add(exponent.clone(), y));
+        other.terms().for_each(|(exponent, y)| sum.add(exponent, y));
         sum
     }
 
-    fn add(&mut self, exponent: Algebraic, factor: &Algebraic) {
-        let x = self.0.remove(&exponent).unwrap_or_default().plus(factor);
-        if !x.is_zero() {
-            self.0.insert(exponent, x);
+    fn add(&mut self, exponent: &Algebraic, factor: &Algebraic) {
+        if factor.is_zero() {
+            return;
+        }
+        if exponent.is_zero() {
+            self.constant = self.constant.plus(factor);
+            return;
+        }
+        match self.rest.binary_search_by(|(known, _)| known.cmp(exponent)) {
+            Err(at) => self.rest.insert(at, (exponent.clone(), factor.clone())),
+            Ok(at) => {
+                self.rest[at].1 = self.rest[at].1.plus(factor);
+                if self.rest[at].1.is_zero() {
+                    self.rest.remove(at);
+                }
+            }
         }
     }
 
     pub(super) fn negated(&self) -> Self {
-        Self(self.0.iter().map(|(exponent, x)| (exponent.clone(), x.negated())).collect())
+        self.each(Algebraic::negated)
+    }
+
+    /// Every factor mapped, none to zero.
+    fn each(&self, f: impl Fn(&Algebraic) -> Algebraic) -> Self {
+        let rest = self.rest.iter().map(|(exponent, x)| (exponent.clone(), f(x))).collect();
+        Self { constant: f(&self.constant), rest }
     }
 
     pub(super) fn times(&self, other: &Self) -> Self {
         let mut sum = Self::default();
-        for (a, x) in &self.0 {
-            for (b, y) in &other.0 {
-                sum.add(a.plus(b), &x.times(y));
+        for (a, x) in self.terms() {
+            for (b, y) in other.terms() {
+                sum.add(&a.plus(b), &x.times(y));
             }
         }
         sum
@@ -83,16 +102,21 @@ impl ExpSum {
 
     /// `self · factor · e^exponent`, `factor ≠ 0`.
     pub(super) fn shifted(&self, exponent: &Algebraic, factor: &Algebraic) -> Self {
-        Self(self.0.iter().map(|(other, x)| (other.plus(exponent), x.times(factor))).collect())
+        if exponent.is_zero() {
+            return if factor.is_one() { self.clone() } else { self.each(|x| x.times(factor)) };
+        }
+        let mut sum = Self::default();
+        self.terms().for_each(|(other, x)| sum.add(&other.plus(exponent), &x.times(factor)));
+        sum
     }
 
     /// The term of the least or greatest exponent.
     pub(super) fn end(&self, greatest: bool) -> Option<(&Algebraic, &Algebraic)> {
-        self.0.iter().reduce(|x, y| if y.0.compare(x.0).is_gt() == greatest { y } else { x })
+        self.terms().reduce(|x, y| if y.0.compare(x.0).is_gt() == greatest { y } else { x })
     }
 
     pub(super) fn interval(&self, bits: usize) -> Interval {
-        self.0.iter().fold(Interval::zero(), |sum, (exponent, x)| {
+        self.rest.iter().fold(self.constant.interval(bits), |sum, (exponent, x)| {
             sum.plus(&x.interval(bits).times(&exponent.interval(bits).exp(bits), bits))
         })
     }
@@ -113,14 +137,14 @@ impl ExpSum {
 
     /// Whether it is written as more than one term.
     pub(super) fn is_sum(&self) -> bool {
-        self.0.len() > 1 || self.algebraic().is_some_and(|x| x.is_sum())
+        self.len() > 1 || self.algebraic().is_some_and(|x| x.is_sum())
     }
 }
 
 impl fmt::Display for ExpSum {
     /// `2·e^(√2/2) + 1`: the greatest exponent first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut terms: Vec<_> = self.0.iter().collect();
+        let mut terms: Vec<_> = self.terms().collect();
         terms.sort_by(|x, y| y.0.compare(x.0));
         if terms.is_empty() {
             return f.write_str("0");

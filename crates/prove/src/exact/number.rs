@@ -13,6 +13,7 @@ use super::algebraic::Algebraic;
 use super::exp_sum::ExpSum;
 use super::interval::{Interval, floor_div};
 use super::reduce::reduce;
+use crate::rational::Rational;
 
 /// `N/D` with `N` and `D` finite sums `Σ c·e^a`, where `c` and `a` are rational combinations of square roots of whole numbers.
 ///
@@ -55,13 +56,19 @@ pub enum NotExact {
 
 impl From<RBig> for Exact {
     fn from(x: RBig) -> Self {
-        Self::new(ExpSum::constant(x.into()), ExpSum::constant(Algebraic::one()))
+        Rational::from(x).into()
+    }
+}
+
+impl From<Rational> for Exact {
+    fn from(x: Rational) -> Self {
+        Self::new(ExpSum::constant(x.into()), ExpSum::constant(Algebraic::ONE))
     }
 }
 
 impl From<i64> for Exact {
     fn from(x: i64) -> Self {
-        RBig::from(x).into()
+        Self::whole(x.into())
     }
 }
 
@@ -83,6 +90,11 @@ impl Exact {
         Self { num, den }
     }
 
+    /// A whole number.
+    fn whole(x: Rational) -> Self {
+        Self { num: ExpSum::constant(x.into()), den: ExpSum::constant(Algebraic::ONE) }
+    }
+
     /// Whether it is 0.
     pub fn is_zero(&self) -> bool {
         self.num.is_zero()
@@ -90,7 +102,21 @@ impl Exact {
 
     /// The number, if it is seen to be rational: always, if its exponents are multiples of one number, none more than 64 times it.
     pub fn rational(&self) -> Option<RBig> {
-        Some(self.num.algebraic()?.rational()? / self.den.algebraic()?.rational()?)
+        let (num, den) = self.rationals()?;
+        Some(num.times(&den.inverse()?).big())
+    }
+
+    /// Numerator and denominator of a rational.
+    fn rationals(&self) -> Option<(&Rational, &Rational)> {
+        Some((self.num.algebraic()?.rational()?, self.den.algebraic()?.rational()?))
+    }
+
+    /// Both numbers, if they are whole.
+    fn wholes<'a>(&'a self, other: &'a Self) -> Option<(&'a Rational, &'a Rational)> {
+        match (self.rationals()?, other.rationals()?) {
+            ((x, one), (y, other)) if one.is_one() && other.is_one() => Some((x, y)),
+            _ => None,
+        }
     }
 
     /// `1/x`.
@@ -128,7 +154,7 @@ impl Exact {
 
     /// `e^x`, however large.
     pub(super) fn power_of_e(exponent: Algebraic) -> Self {
-        Self::new(ExpSum::term(exponent, Algebraic::one()), ExpSum::constant(Algebraic::one()))
+        Self::new(ExpSum::term(exponent, Algebraic::ONE), ExpSum::constant(Algebraic::ONE))
     }
 
     /// The `a` of `e^a`, if the number is such a power.
@@ -136,7 +162,7 @@ impl Exact {
         let mut terms = self.num.terms();
         let ((exponent, factor), None) = (terms.next()?, terms.next()) else { return None };
         let is_power = factor.is_one() && self.den.algebraic()?.is_one();
-        is_power.then(|| Self::new(ExpSum::constant(exponent.clone()), ExpSum::constant(Algebraic::one())))
+        is_power.then(|| Self::new(ExpSum::constant(exponent.clone()), ExpSum::constant(Algebraic::ONE)))
     }
 
     /// `√x`.
@@ -146,7 +172,7 @@ impl Exact {
     pub fn sqrt(&self) -> Result<Self, NotExact> {
         let root = self.rational().and_then(|x| Algebraic::root(&x));
         let root = root.ok_or_else(|| NotExact::Root(self.to_string()))?;
-        Ok(Self::new(ExpSum::constant(root), ExpSum::constant(Algebraic::one())))
+        Ok(Self::new(ExpSum::constant(root), ExpSum::constant(Algebraic::ONE)))
     }
 
     /// `|x|`.
@@ -236,6 +262,9 @@ impl Add for &Exact {
         if other.is_zero() {
             return self.clone();
         }
+        if let Some((x, y)) = self.wholes(other) {
+            return Exact::whole(x.plus(y));
+        }
         if self.den == other.den {
             return Exact::new(self.num.plus(&other.num), self.den.clone());
         }
@@ -247,6 +276,9 @@ impl Mul for &Exact {
     type Output = Exact;
 
     fn mul(self, other: &Exact) -> Exact {
+        if let Some((x, y)) = self.wholes(other) {
+            return Exact::whole(x.times(y));
+        }
         Exact::new(self.num.times(&other.num), self.den.times(&other.den))
     }
 }
@@ -285,6 +317,9 @@ impl Ord for Exact {
     fn cmp(&self, other: &Self) -> Ordering {
         if self.num == other.num && self.den == other.den {
             return Ordering::Equal;
+        }
+        if let Some((x, y)) = self.wholes(other) {
+            return x.compare(y);
         }
         // Numbers that are far apart need no exact difference.
         if let (Some(x), Some(y)) = (self.interval(64), other.interval(64)) {

@@ -7,6 +7,7 @@ use dashu_int::IBig;
 use dashu_ratio::RBig;
 
 use super::number::{Exact, NotExact, decimal};
+use crate::rational::Rational;
 
 /// A number as laws meet it: exact, or the natural logarithm of an exact number from 0 up (the log-sum-exp of a row).
 ///
@@ -144,7 +145,8 @@ impl Real {
 fn log_digits(x: &Exact, places: usize) -> IBig {
     let scale = IBig::from(2) * IBig::from(10).pow(places);
     // e^((2m − 1) / (2 · 10^places)) ≤ x
-    let reached = |m: &IBig| Exact::power_of_e(RBig::from_parts_signed(m * 2 - 1, scale.clone()).into()) <= *x;
+    let half = |m: &IBig| Rational::from(RBig::from_parts_signed(m * 2 - 1, scale.clone()));
+    let reached = |m: &IBig| Exact::power_of_e(half(m).into()) <= *x;
     let mut high = IBig::ONE;
     while reached(&high) {
         high *= 2;

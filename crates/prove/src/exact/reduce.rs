@@ -3,12 +3,11 @@
 //! Where all exponents are rational multiples of one number, `N/D` is a quotient of polynomials in one indeterminate and its
 //! common factors are found; then equal values have the same form. Elsewhere equality needs no reduction, only the form differs.
 
-use dashu_int::ops::{Gcd, UnsignedAbs};
-use dashu_int::{IBig, Sign, UBig};
-use dashu_ratio::RBig;
+use dashu_int::Sign;
 
 use super::algebraic::Algebraic;
 use super::exp_sum::ExpSum;
+use crate::rational::Rational;
 
 /// Largest degree that is reduced: Euclid's algorithm makes long coefficients.
 const MOST_DEGREES: usize = 64;
@@ -20,14 +19,18 @@ type Polynomial = Vec<Algebraic>;
 /// greatest exponent of `den` positive. `den` is not 0.
 pub(super) fn reduce(num: ExpSum, den: ExpSum) -> (ExpSum, ExpSum) {
     let (Some((shift, _)), false) = (den.end(false), num.is_zero()) else {
-        return (ExpSum::default(), ExpSum::constant(Algebraic::one()));
+        return (ExpSum::default(), ExpSum::constant(Algebraic::ONE));
     };
     let back = shift.negated();
-    let (num, den) = (num.shifted(&back, &Algebraic::one()), den.shifted(&back, &Algebraic::one()));
+    let (num, den) = if back.is_zero() {
+        (num, den)
+    } else {
+        (num.shifted(&back, &Algebraic::ONE), den.shifted(&back, &Algebraic::ONE))
+    };
     // A divisor without exponentials has no factor in common with anything.
     let reduced = if den.len() == 1 { None } else { multiple(&num, &den).or_else(|| lowest_terms(&num, &den)) };
     let (num, den) = reduced.unwrap_or((num, den));
-    clear(&num, &den)
+    clear(num, den)
 }
 
 /// `c·e^a / 1` if `num = c·e^a·den`.
@@ -35,14 +38,14 @@ fn multiple(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
     let ((shift, top), (_, below)) = (num.end(false)?, den.end(false)?);
     let factor = top.times(&below.inverse()?);
     let whole = num.len() == den.len() && *num == den.shifted(shift, &factor);
-    whole.then(|| (ExpSum::term(shift.clone(), factor), ExpSum::constant(Algebraic::one())))
+    whole.then(|| (ExpSum::term(shift.clone(), factor), ExpSum::constant(Algebraic::ONE)))
 }
 
 /// Common factors taken out, where the exponents allow to find them.
 fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
     let (lowest, _) = num.end(false)?;
     let lowest = lowest.clone();
-    let moved = num.shifted(&lowest.negated(), &Algebraic::one());
+    let moved = num.shifted(&lowest.negated(), &Algebraic::ONE);
     let unit = unit(&moved, den)?;
     let (n, d) = (polynomial(&moved, &unit)?, polynomial(den, &unit)?);
     let common = gcd(n.clone(), d.clone())?;
@@ -50,40 +53,33 @@ fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
         return None;
     }
     let sum = |p: &Polynomial| {
-        p.iter()
-            .enumerate()
-            .fold(ExpSum::default(), |sum, (k, c)| sum.plus(&ExpSum::term(unit.scaled(&RBig::from(k)), c.clone())))
+        p.iter().enumerate().fold(ExpSum::default(), |sum, (k, c)| {
+            sum.plus(&ExpSum::term(unit.scaled(&i64::try_from(k).unwrap_or(i64::MAX).into()), c.clone()))
+        })
     };
     let (n, d) = (divide(n, &common)?.0, divide(d, &common)?.0);
-    Some((sum(&n).shifted(&lowest, &Algebraic::one()), sum(&d)))
+    Some((sum(&n).shifted(&lowest, &Algebraic::ONE), sum(&d)))
 }
 
 /// The positive number of which every exponent is a whole multiple, the largest such.
 fn unit(num: &ExpSum, den: &ExpSum) -> Option<Algebraic> {
     let mut exponents = num.terms().chain(den.terms()).map(|(exponent, _)| exponent).filter(|a| !a.is_zero());
     let first = exponents.next()?;
-    let mut common = RBig::ONE;
+    let mut common = Rational::ONE;
     for exponent in exponents {
-        common = gcd_of(&common, &exponent.ratio(first)?);
+        common = common.common(&exponent.ratio(first)?);
     }
     let unit = first.scaled(&common);
     Some(if unit.sign() == Sign::Negative { unit.negated() } else { unit })
 }
 
-/// The largest rational of which both are whole multiples.
-fn gcd_of(x: &RBig, y: &RBig) -> RBig {
-    let (d, e) = (x.denominator(), y.denominator());
-    let top = (x.numerator() * IBig::from(e.clone())).gcd(&(y.numerator() * IBig::from(d.clone())));
-    RBig::from_parts(top.into(), d * e)
-}
-
 fn polynomial(sum: &ExpSum, unit: &Algebraic) -> Option<Polynomial> {
     let mut p = Vec::new();
     for (exponent, c) in sum.terms() {
-        let power = if exponent.is_zero() { RBig::ZERO } else { exponent.ratio(unit)? };
-        let k = usize::try_from(power.numerator().clone()).ok().filter(|k| power.is_int() && *k <= MOST_DEGREES)?;
+        let power = if exponent.is_zero() { Rational::ZERO } else { exponent.ratio(unit)? };
+        let k = usize::try_from(power.whole()?).ok().filter(|k| *k <= MOST_DEGREES)?;
         if p.len() <= k {
-            p.resize(k + 1, Algebraic::default());
+            p.resize(k + 1, Algebraic::ZERO);
         }
         p[k] = c.clone();
     }
@@ -93,7 +89,7 @@ fn polynomial(sum: &ExpSum, unit: &Algebraic) -> Option<Polynomial> {
 /// Quotient and remainder; `None` for a zero divisor.
 fn divide(mut rest: Polynomial, by: &Polynomial) -> Option<(Polynomial, Polynomial)> {
     let inverse = by.last()?.inverse()?;
-    let mut quotient = vec![Algebraic::default(); (rest.len() + 1).saturating_sub(by.len())];
+    let mut quotient = vec![Algebraic::ZERO; (rest.len() + 1).saturating_sub(by.len())];
     while rest.len() >= by.len() {
         let (k, c) = (rest.len() - by.len(), rest.last()?.times(&inverse));
         for (x, y) in rest[k..].iter_mut().zip(by) {
@@ -118,19 +114,23 @@ fn gcd(mut x: Polynomial, mut y: Polynomial) -> Option<Polynomial> {
 }
 
 /// Both over the leading coefficient of `den`, then times the least rational that leaves whole factors without a common divisor.
-fn clear(num: &ExpSum, den: &ExpSum) -> (ExpSum, ExpSum) {
-    let lead = den.end(true).and_then(|(_, c)| c.inverse()).unwrap_or_else(Algebraic::one);
-    let still = Algebraic::default();
-    let (num, den) = (num.shifted(&still, &lead), den.shifted(&still, &lead));
-    let (mut top, mut bottom) = (UBig::ZERO, UBig::ONE);
-    for x in num.terms().chain(den.terms()).flat_map(|(_, c)| c.factors()) {
-        let d = x.denominator();
-        bottom = &bottom / (&bottom).gcd(d) * d;
+fn clear(mut num: ExpSum, mut den: ExpSum) -> (ExpSum, ExpSum) {
+    let lead = den.end(true).map_or(Algebraic::ONE, |(_, lead)| lead.clone());
+    let mut sign = Sign::Positive;
+    if lead.rational().is_some() {
+        // A rational changes no more than what follows takes away again, but for its sign.
+        sign = lead.sign();
+    } else if let Some(over) = lead.inverse() {
+        (num, den) = (num.shifted(&Algebraic::ZERO, &over), den.shifted(&Algebraic::ZERO, &over));
     }
-    for x in num.terms().chain(den.terms()).flat_map(|(_, c)| c.factors()) {
-        let whole = x.numerator() * IBig::from(&bottom / x.denominator());
-        top = if top == UBig::ZERO { whole.unsigned_abs() } else { top.gcd(whole.unsigned_abs()) };
+    let factors = num.terms().chain(den.terms()).flat_map(|(_, c)| c.factors());
+    let common = factors.fold(Rational::ZERO, |common, x| common.common(x));
+    let common = if sign == Sign::Negative { common.negated() } else { common };
+    match common.inverse() {
+        Some(over) if !common.is_one() => {
+            let over = over.into();
+            (num.shifted(&Algebraic::ZERO, &over), den.shifted(&Algebraic::ZERO, &over))
+        }
+        _ => (num, den),
     }
-    let factor: Algebraic = RBig::from_parts(bottom.into(), top).into();
-    (num.shifted(&still, &factor), den.shifted(&still, &factor))
 }
