@@ -100,7 +100,11 @@ pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
         let mut search = Search::new(law, reading.degree);
         match (equal, search.difference(left, right)) {
             (true, None) if search.agreed > 0 => {}
-            (true, None) => return Err(Reason::Unknown("no numbers at which both sides are rational".to_owned())),
+            (true, None) => {
+                return Err(Reason::Unknown(
+                    "no numbers at which both sides are rational, of extents up to 64".to_owned(),
+                ));
+            }
             (false, Some(found)) => return Err(Reason::Refuted(found)),
             (true, Some(found)) => return Err(Reason::Unknown(format!("the two routes differ: {found}"))),
             (false, None) => {

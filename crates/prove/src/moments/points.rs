@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dashu_int::{IBig, UBig};
-use dashu_ratio::RBig;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp, parse};
 use qkvet_spec::{CheckedLaw, Dims, Domain, IndexEnv, OptionSet};
 
 use super::Counterexample;
 use super::root::{literal, root_of};
+use crate::rational::Rational;
 
 /// The highest power of an entry whose moment [`FIVE`] has.
 pub(super) const MAX_MOMENT: u32 = 5;
@@ -25,10 +24,13 @@ const TWO: [(i32, u32); 2] = [(-1, 2), (1, 2)];
 /// The same with fourth moment 3 and fifth moment 0, as a normal variable has.
 const FIVE: [(i32, u32); 5] = [(-2, 12), (-1, 6), (0, 2), (1, 6), (2, 12)];
 
-type Matrix = Vec<Vec<RBig>>;
+/// Largest extent that is tried, and of the matrices that are laid out.
+const LARGEST: usize = 64;
+
+type Matrix = Vec<Vec<Rational>>;
 
 enum Value {
-    Number(RBig),
+    Number(Rational),
     Matrix(Matrix),
     Index(usize),
 }
@@ -42,7 +44,7 @@ pub(super) struct Search<'a> {
     spent: usize,
     /// Names that the two sides depend on.
     spoken: BTreeSet<String>,
-    numbers: BTreeMap<String, RBig>,
+    numbers: BTreeMap<String, Rational>,
     indices: BTreeMap<String, usize>,
     /// Matrices with entries: those that are not random, and the random ones while their outcomes are added up.
     matrices: BTreeMap<String, Matrix>,
@@ -74,8 +76,8 @@ impl<'a> Search<'a> {
             }
             if let (Some(left), Some(right)) = (self.number(left), self.number(right)) {
                 if left != right {
-                    let values = variables.iter().map(|(name, _)| (name.clone(), self.numbers[name].clone())).collect();
-                    return Some(Counterexample { values, left, right });
+                    let values = variables.iter().map(|(name, _)| (name.clone(), self.numbers[name].big())).collect();
+                    return Some(Counterexample { values, left: left.big(), right: right.big() });
                 }
                 self.agreed += 1;
             }
@@ -84,21 +86,22 @@ impl<'a> Search<'a> {
     }
 
     /// Extents and numbers that the law speaks of, with values to try.
-    fn variables(&self) -> Vec<(String, Vec<RBig>)> {
-        let whole = |range: &[usize]| range.iter().map(|n| RBig::from(*n)).collect::<Vec<_>>();
+    fn variables(&self) -> Vec<(String, Vec<Rational>)> {
+        let whole = |range: &[usize]| range.iter().filter_map(|n| rational(*n)).collect::<Vec<_>>();
         let spoken = DIMENSIONS.iter().filter(|name| self.spoken.contains(**name));
         let mut variables: Vec<_> = spoken.map(|name| ((*name).to_owned(), whole(&[2, 1, 3, 4]))).collect();
         for given in self.law.given.iter().filter(|given| self.spoken.contains(&given.names[0])) {
-            let ratio = |n: i32, d: u32| RBig::from_parts(IBig::from(n), UBig::from(d));
-            let tried = [ratio(1, 1), ratio(2, 1), ratio(1, 2), ratio(-1, 1), ratio(0, 1), ratio(3, 1)];
+            let half = Rational::Small(1, 2);
+            let tried = [1.into(), 2.into(), half, (-1).into(), Rational::ZERO, 3.into()];
             let values = match &given.domain {
                 Domain::Dim { low, high } => whole(&(*low..=*high).take(4).collect::<Vec<_>>()),
                 Domain::Number => tried.to_vec(),
-                Domain::Positive => tried.into_iter().filter(|x| *x > RBig::ZERO).collect(),
-                Domain::Real { low, high } => match (literal(*low), literal(*high)) {
+                Domain::Positive => tried.into_iter().filter(|x| x.compare(&Rational::ZERO).is_gt()).collect(),
+                Domain::Real { low, high } => match (number(*low), number(*high)) {
                     (Some(low), Some(high)) => {
+                        let is_inside = |x: &Rational| low.compare(x).is_lt() && x.compare(&high).is_lt();
                         let ends = [low.clone(), high.clone()];
-                        ends.into_iter().chain(tried.into_iter().filter(|x| low < *x && *x < high)).collect()
+                        ends.into_iter().chain(tried.into_iter().filter(is_inside)).collect()
                     }
                     _ => Vec::new(),
                 },
@@ -144,9 +147,10 @@ impl<'a> Search<'a> {
                     let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
                     let salt: usize = name.bytes().map(usize::from).sum();
                     // Halves from -3/2 to 3/2, few of them equal.
-                    let entry =
-                        |i: usize, j: usize| RBig::from((salt + 3 * i + 5 * j) % 7) / RBig::from(2) - RBig::from(1);
-                    let matrix = (0..rows).map(|i| (0..cols).map(|j| entry(i, j)).collect()).collect();
+                    let entry = |i: usize, j: usize| {
+                        Some(rational((salt + 3 * i + 5 * j) % 7)?.times(&Rational::Small(1, 2)).plus(&(-1).into()))
+                    };
+                    let matrix = (0..rows).map(|i| (0..cols).map(|j| entry(i, j)).collect()).collect::<Option<_>>()?;
                     self.matrices.insert(name.clone(), matrix);
                 }
                 _ => {}
@@ -156,10 +160,10 @@ impl<'a> Search<'a> {
     }
 
     fn extent(&mut self, expr: &Expr) -> Option<usize> {
-        whole(&self.number(expr)?)
+        whole(&self.number(expr)?).filter(|n| *n <= LARGEST)
     }
 
-    fn number(&mut self, expr: &Expr) -> Option<RBig> {
+    fn number(&mut self, expr: &Expr) -> Option<Rational> {
         match self.value(expr)? {
             Value::Number(x) => Some(x),
             Value::Matrix(x) if x.len() == 1 && x[0].len() == 1 => x.into_iter().next()?.pop(),
@@ -176,7 +180,7 @@ impl<'a> Search<'a> {
 
     fn value(&mut self, expr: &Expr) -> Option<Value> {
         Some(match &expr.kind {
-            ExprKind::Number(x) => Value::Number(literal(*x)?),
+            ExprKind::Number(x) => Value::Number(number(*x)?),
             ExprKind::Name(name) => {
                 let law = self.law;
                 if let Some(x) = self.numbers.get(name) {
@@ -191,8 +195,8 @@ impl<'a> Search<'a> {
                 }
             }
             ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
-                Value::Number(x) => Value::Number(-x),
-                Value::Matrix(x) => Value::Matrix(map(x, |x| Some(-x))?),
+                Value::Number(x) => Value::Number(x.negated()),
+                Value::Matrix(x) => Value::Matrix(map(x, |x| Some(x.negated()))?),
                 Value::Index(_) => return None,
             },
             ExprKind::Transpose(x) => {
@@ -201,8 +205,9 @@ impl<'a> Search<'a> {
             }
             ExprKind::Binary(BinaryOp::MatMul, x, y) => {
                 let (x, y) = (self.matrix(x)?, transposed(&self.matrix(y)?));
-                let dot =
-                    |row: &Vec<RBig>, col: &Vec<RBig>| row.iter().zip(col).fold(RBig::ZERO, |sum, (x, y)| sum + x * y);
+                let dot = |row: &[Rational], col: &[Rational]| {
+                    row.iter().zip(col).fold(Rational::ZERO, |sum, (x, y)| sum.plus(&x.times(y)))
+                };
                 Value::Matrix(x.iter().map(|row| y.iter().map(|col| dot(row, col)).collect()).collect())
             }
             ExprKind::Binary(op, x, y) => match (self.value(x)?, self.value(y)?) {
@@ -210,8 +215,9 @@ impl<'a> Search<'a> {
                 (Value::Matrix(x), Value::Number(y)) => Value::Matrix(map(x, |x| combined(*op, &x, &y))?),
                 (Value::Number(x), Value::Matrix(y)) => Value::Matrix(map(y, |y| combined(*op, &x, &y))?),
                 (Value::Matrix(x), Value::Matrix(y)) => {
-                    let row =
-                        |(x, y): (&Vec<RBig>, &Vec<RBig>)| x.iter().zip(y).map(|(x, y)| combined(*op, x, y)).collect();
+                    let row = |(x, y): (&Vec<Rational>, &Vec<Rational>)| {
+                        x.iter().zip(y).map(|(x, y)| combined(*op, x, y)).collect()
+                    };
                     Value::Matrix(x.iter().zip(&y).map(row).collect::<Option<_>>()?)
                 }
                 _ => return None,
@@ -226,13 +232,13 @@ impl<'a> Search<'a> {
             ("E", [x]) => Value::Number(self.expected(x)?.0),
             ("Var", [x]) => {
                 let (mean, square) = self.expected(x)?;
-                Value::Number(square - &mean * &mean)
+                Value::Number(square.plus(&mean.times(&mean).negated()))
             }
-            ("sqrt", [x]) => Value::Number(root_of(&self.number(x)?)?),
+            ("sqrt", [x]) => Value::Number(root_of(&self.number(x)?.big())?.into()),
             ("ones" | "zeros", [rows, cols @ ..]) => {
                 let rows = self.extent(rows)?;
                 let cols = cols.first().map_or(Some(1), |cols| self.extent(cols))?;
-                let x = RBig::from(u8::from(function == "ones"));
+                let x = Rational::from(i64::from(function == "ones"));
                 Value::Matrix(vec![vec![x; cols]; rows])
             }
             ("row" | "col", [x, index]) => {
@@ -248,7 +254,7 @@ impl<'a> Search<'a> {
                 let x = self.matrix(x)?;
                 let by_rows = matches!(named, [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows");
                 let sums = |x: &Matrix| {
-                    x.iter().map(|row| vec![row.iter().fold(RBig::ZERO, |sum, x| sum + x)]).collect::<Matrix>()
+                    x.iter().map(|row| vec![row.iter().fold(Rational::ZERO, |sum, x| sum.plus(x))]).collect::<Matrix>()
                 };
                 Value::Matrix(if by_rows { transposed(&sums(&transposed(&x))) } else { sums(&x) })
             }
@@ -257,9 +263,9 @@ impl<'a> Search<'a> {
     }
 
     /// `E[x]` and `E[x²]` over every outcome of the random matrices that `x` speaks of.
-    fn expected(&mut self, x: &Expr) -> Option<(RBig, RBig)> {
+    fn expected(&mut self, x: &Expr) -> Option<(Rational, Rational)> {
         let law = self.law;
-        let (mut cells, mut laid) = (Vec::new(), Vec::new());
+        let (mut cells, mut laid, mut count) = (Vec::new(), Vec::new(), 1);
         let spoken = self.spoken(&[x]);
         for given in &law.given {
             let name = &given.names[0];
@@ -268,29 +274,32 @@ impl<'a> Search<'a> {
             {
                 let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
                 let (mean, sd) = (self.number(mean)?, self.number(sd)?);
+                let power = u32::try_from(cells.len() + rows * cols).ok()?;
+                count = self.outcomes.len().checked_pow(power).filter(|count| *count <= MAX_OUTCOMES)?;
                 let places = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j)));
                 cells.extend(places.map(|(i, j)| (name, i, j, mean.clone(), sd.clone())));
-                laid.push((name, vec![vec![RBig::ZERO; cols]; rows]));
+                laid.push((name, vec![vec![Rational::ZERO; cols]; rows]));
             }
         }
-        let power = u32::try_from(cells.len()).ok()?;
-        let count = self.outcomes.len().checked_pow(power).filter(|count| *count <= MAX_OUTCOMES)?;
         self.spent += count;
         let before: Vec<_> =
             laid.into_iter().map(|(name, zeros)| (name, self.matrices.insert(name.clone(), zeros))).collect();
-        let mut sums = Some((RBig::ZERO, RBig::ZERO));
+        let mut sums = Some((Rational::ZERO, Rational::ZERO));
         for outcome in 0..count {
-            let (mut rest, mut odds) = (outcome, RBig::ONE);
+            let (mut rest, mut odds) = (outcome, 1);
             for (name, i, j, mean, sd) in &cells {
                 let (deviation, one_in) = self.outcomes[rest % self.outcomes.len()];
                 rest /= self.outcomes.len();
-                odds /= RBig::from(one_in);
+                odds *= i64::from(one_in);
                 if let Some(matrix) = self.matrices.get_mut(*name) {
-                    matrix[*i][*j] = mean + sd * RBig::from(deviation);
+                    matrix[*i][*j] = mean.plus(&sd.times(&i64::from(deviation).into()));
                 }
             }
             let x = self.number(x);
-            sums = sums.zip(x).map(|((mean, square), x)| (mean + &odds * &x, square + odds * &x * &x));
+            // One over the probability is at most 12^5, for there are few outcomes.
+            let weighted = x.map(|x| (x.times(&Rational::Small(1, odds)), x));
+            sums =
+                sums.zip(weighted).map(|((mean, square), (part, x))| (mean.plus(&part), square.plus(&part.times(&x))));
             if sums.is_none() {
                 break;
             }
@@ -336,21 +345,29 @@ fn parts(domain: &Domain) -> Vec<Expr> {
     }
 }
 
-fn whole(x: &RBig) -> Option<usize> {
-    if x.is_int() { usize::try_from(x.numerator()).ok() } else { None }
+fn whole(x: &Rational) -> Option<usize> {
+    x.whole().and_then(|n| usize::try_from(n).ok())
 }
 
-fn combined(op: BinaryOp, x: &RBig, y: &RBig) -> Option<RBig> {
+fn rational(n: usize) -> Option<Rational> {
+    i64::try_from(n).ok().map(Rational::from)
+}
+
+fn number(x: f64) -> Option<Rational> {
+    literal(x).map(Rational::from)
+}
+
+fn combined(op: BinaryOp, x: &Rational, y: &Rational) -> Option<Rational> {
     match op {
-        BinaryOp::Add => Some(x + y),
-        BinaryOp::Sub => Some(x - y),
-        BinaryOp::Mul => Some(x * y),
-        BinaryOp::Div if !y.is_zero() => Some(x / y),
+        BinaryOp::Add => Some(x.plus(y)),
+        BinaryOp::Sub => Some(x.plus(&y.negated())),
+        BinaryOp::Mul => Some(x.times(y)),
+        BinaryOp::Div => Some(x.times(&y.inverse()?)),
         _ => None,
     }
 }
 
-fn map(x: Matrix, f: impl Fn(RBig) -> Option<RBig>) -> Option<Matrix> {
+fn map(x: Matrix, f: impl Fn(Rational) -> Option<Rational>) -> Option<Matrix> {
     x.into_iter().map(|row| row.into_iter().map(&f).collect()).collect()
 }
 
@@ -360,14 +377,14 @@ fn transposed(x: &Matrix) -> Matrix {
 }
 
 /// Every combination of values, those of the first values first; at most [`MAX_POINTS`].
-fn points(variables: &[(String, Vec<RBig>)]) -> Vec<Vec<RBig>> {
+fn points(variables: &[(String, Vec<Rational>)]) -> Vec<Vec<Rational>> {
     let count =
         |each: usize| variables.iter().try_fold(1_usize, |all, (_, values)| all.checked_mul(values.len().min(each)));
     let each = (1..=6).rev().find(|each| count(*each).is_some_and(|all| all <= MAX_POINTS)).unwrap_or(1);
-    let mut all: Vec<(usize, Vec<RBig>)> = vec![(0, Vec::new())];
+    let mut all: Vec<(usize, Vec<Rational>)> = vec![(0, Vec::new())];
     for (_, values) in variables {
         let values = values.iter().take(each).enumerate();
-        let extended = |(rank, point): &(usize, Vec<RBig>)| {
+        let extended = |(rank, point): &(usize, Vec<Rational>)| {
             let (rank, point) = (*rank, point.clone());
             values
                 .clone()
