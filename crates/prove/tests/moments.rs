@@ -95,6 +95,21 @@ fn what_is_false_gets_numbers() {
     check_false("sqrt(mu * mu) == mu", "at mu = -1, the left side is 1, the right side -1");
 }
 
+/// Entries are counted one by one, so that extents are limited before any is laid out; other numbers are not.
+#[test]
+fn large_extents_are_not_tried() {
+    let of = |n: u64| {
+        let expect = format!("200 * w @ ones({n}) == w @ ones({n}) * 200");
+        let given = format!("  w: matrix(1, {n})\n");
+        let text = format!("law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n{given}expect: \"{expect}\"\n");
+        prove(&CheckedLaw::from_yaml("x.yaml", &text).unwrap_or_else(|error| panic!("{error}")))
+    };
+    assert!(of(64).is_ok());
+    for n in [65, 900_000_000] {
+        assert!(matches!(of(n), Err(Reason::Unknown(why)) if why.contains("extents up to 64")), "{n}");
+    }
+}
+
 #[test]
 fn what_is_beyond_is_not_decided() {
     check_unknown("E[(q @ k.T) @ (q @ k.T)] == 0", "product of two random sums");
