@@ -5,7 +5,7 @@ use qkvet_prove::exact::{
     Decision, Exact, ExactMatrices, ExactOptions, Instance, Real, Search, Value, decide, evaluate, search,
 };
 use qkvet_spec::syntax::parse;
-use qkvet_spec::{Catalog, CheckedLaw, Law, Proof, Window, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Law, Packed, Proof, Window, parse_yaml};
 
 /// A law from a few lines of YAML, the rest filled in.
 fn law(lines: &str) -> CheckedLaw {
@@ -135,6 +135,10 @@ fn false_laws_are_refuted() {
     );
     check("options: []\nexpect: attention(2 * Q, K, V) == 2 * attention(Q, K, V)");
     check("options: [scale, mask]\nexpect: attention(Q, 2 * K, V) == 2 * attention(Q, K, V)");
+    // Lengths and sequences hide keys from some queries.
+    check("options: [key_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, key_lengths=off)");
+    check("options: [query_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, query_lengths=off)");
+    check("options: [packed]\nexpect: attention(Q, K, V) == attention(Q, K, V, packed=off)");
     check(
         "given: {n: dim(2..9), P: permutation(n), X: 'tensor(n, d_k)', Y: 'tensor(n, d_v)'}\noptions: []\n\
          expect: attention(P @ X, P @ X, Y) == P @ attention(X, X, Y)",
@@ -173,6 +177,20 @@ fn options_are_those_of_the_standard_meaning() {
     assert_eq!(weights(ExactOptions { causal: true, ..off() }, 3, 2), "0 0 1 0 1/2 1/2");
     let window = Some(Window { left: Some(1), right: Some(0) });
     assert_eq!(weights(ExactOptions { window, ..off() }, 2, 3), "1/2 1/2 0 0 1/2 1/2");
+    // Lengths leave a prefix, and the last query that exists stands at the last key that does.
+    let (key_lengths, query_lengths) = (Some(vec![2]), Some(vec![1]));
+    assert_eq!(weights(ExactOptions { key_lengths: key_lengths.clone(), ..off() }, 1, 3), "1/2 1/2 0");
+    assert_eq!(weights(ExactOptions { query_lengths: query_lengths.clone(), ..off() }, 2, 2), "1/2 1/2 0 0");
+    let both = ExactOptions { key_lengths: key_lengths.clone(), query_lengths, causal: true, ..off() };
+    assert_eq!(weights(both, 2, 3), "1/2 1/2 0 0 0 0");
+    assert_eq!(weights(ExactOptions { key_lengths, causal: true, ..off() }, 2, 3), "1 0 0 1/2 1/2 0");
+    // Each sequence is one of its own.
+    let packed = Some(Packed { query_offsets: vec![0, 1, 3], key_offsets: vec![0, 2, 4] });
+    let causal = ExactOptions { packed: packed.clone(), causal: true, ..off() };
+    assert_eq!(weights(causal, 3, 4), "1/2 1/2 0 0 0 0 1 0 0 0 1/2 1/2");
+    let slopes = Some(vec![1.into()]);
+    let alibi = ExactOptions { packed, alibi_slopes: slopes, ..off() };
+    assert_eq!(weights(alibi, 3, 4)[..27], *"1/(e + 1) e/(e + 1) 0 0 0 0");
     let sinks = Some(vec![0.into()]);
     assert_eq!(weights(ExactOptions { sinks, ..off() }, 1, 2), "1/3 1/3");
     let alibi_slopes = Some(vec![1.into()]);
@@ -266,6 +284,20 @@ fn what_does_not_fit_is_undecided() {
         &other,
         "options: [mask]\nexpect: attention(Q, K, V) == attention(Q, K, V)",
         "mask: expected [2, 3], got [1, 1]",
+    );
+    let mut other = example();
+    other.options.key_lengths = Some(vec![4]);
+    check(
+        &other,
+        "options: [key_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V)",
+        "key_lengths: expected 1 lengths up to 3, got [4]",
+    );
+    let mut other = example();
+    other.options.packed = Some(Packed { query_offsets: vec![0, 2], key_offsets: vec![1, 3] });
+    check(
+        &other,
+        "options: [packed]\nexpect: attention(Q, K, V) == attention(Q, K, V)",
+        "packed: expected offsets from 0 to 2 and to 3, got [0, 2] and [1, 3]",
     );
     let long =
         (0..12).map(|k| format!("x{}: x{k} * (x{k} + exp(sqrt({})))", k + 1, 2 + k)).collect::<Vec<_>>().join(", ");
