@@ -32,9 +32,12 @@ impl Analysis<SymbolLang> for ShapeOf {
 
     fn make(graph: &mut EGraph<SymbolLang, Self>, node: &SymbolLang, _: Id) -> Self::Data {
         let args: Vec<_> = node.children.iter().map(|child| graph[*child].data.clone()).collect();
-        let name = node.children.first().and_then(|child| leaf(graph, *child));
-        let is_all = node.children.get(1).and_then(|child| leaf(graph, *child)).as_deref() == Some("all");
-        shape_of(node.op.as_str(), (name.as_deref(), is_all), &args, &graph.analysis.names)
+        let op = node.op.as_str();
+        // Asked of few: looking through the nodes of a class takes time.
+        let has_name = matches!(op, "perm" | "orth" | "sel" | "one" | "eye");
+        let name = node.children.first().filter(|_| has_name).and_then(|child| leaf(graph, *child));
+        let mask = node.children.get(1).filter(|_| op == "soft").and_then(|child| leaf(graph, *child));
+        shape_of(op, (name.as_deref(), mask.as_deref() == Some("all")), &args, &graph.analysis.names)
     }
 
     fn merge(&mut self, into: &mut Self::Data, from: Self::Data) -> DidMerge {
