@@ -299,16 +299,15 @@ impl<'a> Unfolder<'a> {
             Some(Domain::Tensor(..) | Domain::Grid(..)) => {}
             Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}
             Some(_) => return Err(unknown("name", name)),
-            None if name == "attended" => {
+            None if matches!(name, "attended" | "visible") => {
                 let mask = self.visible(None, ("n_q", "n_k"), place)?;
-                let sees_all = mask == Tree::leaf("all");
-                return Ok(if sees_all { Tree::ones(&Dim::symbol("n_q")) } else { Tree::new("att", [mask]) });
-            }
-            None if name == "visible" => {
-                let mask = self.visible(None, ("n_q", "n_k"), place)?;
-                let sees_all = mask == Tree::leaf("all");
-                let all = || Tree::all_ones(&Dim::symbol("n_q"), &Dim::symbol("n_k"));
-                return Ok(if sees_all { all() } else { mask });
+                let n_q = Dim::symbol("n_q");
+                return Ok(match (name, mask == Tree::leaf("all")) {
+                    ("attended", true) => Tree::ones(&n_q),
+                    ("attended", false) => Tree::new("att", [mask]),
+                    (_, true) => Tree::all_ones(&n_q, &Dim::symbol("n_k")),
+                    (_, false) => mask,
+                });
             }
             None if matches!(name, "Q" | "K" | "V") => {}
             None => return Err(unknown("name", name)),
