@@ -150,18 +150,19 @@ fn negated(tree: &Tree) -> Option<Tree> {
 /// `inv(n)` is `1 / n`.
 fn scalar(text: &str) -> Expr {
     let inverse = text.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
-    let text = inverse.map_or_else(|| text.replace('·', "*"), |extent| format!("1 / ({extent})"));
+    let text = inverse.map_or_else(|| text.replace('·', "*").replace('#', ""), |extent| format!("1 / ({extent})"));
     parse(&text).unwrap_or_else(|_| leaf(&text))
 }
 
-/// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left out.
+/// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left out, and so is the `#` of what is the
+/// case's.
 fn leaf(name: &str) -> Expr {
     let bare = name.split_once('(').map_or(name, |(bare, _)| bare);
     let (bare, item) = match bare.split_once('[').or_else(|| name.split_once('[')) {
         Some((_, item)) if name.contains('[') => (bare.split('[').next().unwrap_or(bare), item.strip_suffix(']')),
         _ => (bare, None),
     };
-    let symbol = new(ExprKind::Name(name_of_selection(bare).replace('-', "_")));
+    let symbol = new(ExprKind::Name(name_of_selection(bare).replace('-', "_").replace('#', "")));
     match item {
         Some(item) => apply("item", vec![symbol, new(ExprKind::Name(item.to_owned()))]),
         None => symbol,

@@ -124,14 +124,15 @@ struct Unfolder<'a> {
     nodes: usize,
 }
 
-/// Leaves that stand for something of the case: a variable of this name would be taken for it.
-const RESERVED: [&str; 6] = ["all", "none", "sink", "mask", "bias", "scale"];
+/// Words of the rules, which a matrix of this name would be taken for. What else stands for something of the case ends in `#`, which
+/// no name of a law does.
+const RESERVED: [&str; 2] = ["all", "none"];
 
 impl<'a> Unfolder<'a> {
     fn new(law: &'a CheckedLaw) -> Result<Self, NotUnfolded> {
         let variables = law.given.iter().flat_map(|given| &given.names).chain(law.lets.iter().map(|(name, _)| name));
         if let Some(name) = variables.into_iter().find(|name| RESERVED.contains(&name.as_str())) {
-            return Err(unknown("name", format!("`{name}`, which is the case's")));
+            return Err(unknown("name", format!("`{name}`, which is a word of the rules")));
         }
         let mut names = BTreeMap::new();
         let mut declare = |name: &str, rows: &Expr, cols: &Expr| {
@@ -293,8 +294,8 @@ impl<'a> Unfolder<'a> {
         }
         match domain(self.law, name) {
             Some(Domain::Permutation(_)) => return Ok(Tree::new("perm", [Tree::leaf(name)])),
-            Some(Domain::Mask) => return Ok(self.of_case(&Domain::Mask, "mask", place)),
-            Some(Domain::Bias) => return Ok(self.of_case(&Domain::Bias, "bias", place)),
+            Some(Domain::Mask) => return Ok(self.of_case(&Domain::Mask, "mask#", place)),
+            Some(Domain::Bias) => return Ok(self.of_case(&Domain::Bias, "bias#", place)),
             Some(Domain::Matrix(..)) => return Ok(Tree::leaf(name)),
             Some(Domain::Tensor(..) | Domain::Grid(..)) => {}
             Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}

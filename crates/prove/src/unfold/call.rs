@@ -31,7 +31,7 @@ impl Unfolder<'_> {
         let scale = match argument("scale") {
             Some(scale) => number(scale).ok_or_else(|| unknown("scale", "an expression"))?.to_string(),
             // What is not given depends on the width alone.
-            None if d_k == "d_k" => "scale".to_owned(),
+            None if d_k == "d_k" => "scale#".to_owned(),
             None => format!("scale({d_k})"),
         };
         let mut scores = self.scores(query, key, &scale);
@@ -40,7 +40,7 @@ impl Unfolder<'_> {
         }
         let bias = match argument("bias") {
             Some(bias) => Some(self.term(bias, place)?),
-            None if self.ranges_over(CallOption::Bias) => Some(self.of_case(&Domain::Bias, "bias", place)),
+            None if self.ranges_over(CallOption::Bias) => Some(self.of_case(&Domain::Bias, "bias#", place)),
             None => None,
         };
         if let Some(bias) = bias {
@@ -55,8 +55,8 @@ impl Unfolder<'_> {
         // A number of each head, and the same for every item.
         let sink = match (self.ranges_over(CallOption::Sinks), &place.one_head) {
             (false, _) => "none".to_owned(),
-            (true, None) => "sink".to_owned(),
-            (true, Some(head)) => format!("sink[head {}]", head.index),
+            (true, None) => "sink#".to_owned(),
+            (true, Some(head)) => format!("sink#[head {}]", head.index),
         };
         if function.ends_with("lse") {
             let is_plain = mask == Tree::leaf("all") && sink == "none";
@@ -82,7 +82,7 @@ impl Unfolder<'_> {
         let mut masks = Vec::new();
         match explicit {
             Some(mask) => masks.push(mask),
-            None if self.ranges_over(CallOption::Mask) => masks.push(self.of_case(&Domain::Mask, "mask", place)),
+            None if self.ranges_over(CallOption::Mask) => masks.push(self.of_case(&Domain::Mask, "mask#", place)),
             None => {}
         }
         if self.ranges_over(CallOption::KeyLengths) {
