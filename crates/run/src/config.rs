@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use qkvet_spec::{Dtype, SpecError, parse_yaml};
+use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
 use serde::Deserialize;
 
 use crate::python::{Arrays, Layout};
@@ -20,6 +20,9 @@ pub struct Config {
     /// Targets by name.
     #[serde(default)]
     pub targets: IndexMap<String, TargetEntry>,
+    /// Folder of the user's own specifications, relative to the file: laws in `laws/`, conventions in `conventions/`.
+    #[serde(default)]
+    pub specs: Option<PathBuf>,
 }
 
 /// What one target declares.
@@ -71,4 +74,79 @@ impl Config {
         let folder = std::path::absolute(folder).ok()?;
         folder.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
     }
+}
+
+/// Larger files are no specifications.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Adds the laws and conventions of the folder that a `qkvet.yaml` names under `specs:`, if it names one, in order of path.
+///
+/// # Errors
+/// A file or folder that cannot be read, another folder than the two, a specification that does not fit or whose id is taken.
+pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecError> {
+    let Some(specs) = Config::read(config)?.specs else { return Ok(()) };
+    let folder = config.parent().unwrap_or(Path::new("")).join(specs);
+    for (kind, add) in [
+        ("conventions", Catalog::add_own_convention as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>),
+        ("laws", Catalog::add_own_law),
+    ] {
+        let folder = folder.join(kind);
+        if !folder.is_dir() {
+            continue;
+        }
+        for path in entries(&folder)? {
+            // Families, as in the folder that is built in.
+            let files = if path.is_dir() { entries(&path)? } else { vec![path] };
+            for file in files.iter().filter(|file| is_yaml(file)) {
+                let shown = below_current(file).display().to_string();
+                add(catalog, &shown, &text(file, &shown)?)?;
+            }
+        }
+    }
+    let place = below_current(&folder).display().to_string();
+    let is_known = |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
+    let all = entries(&folder)?;
+    match all.iter().find(|path| !is_known(path)) {
+        Some(other) => {
+            let got = other.file_name().unwrap_or_default().to_string_lossy();
+            Err(SpecError::plain(format!(
+                "specs at {place}: expected the folders `laws` and `conventions`, got `{got}`"
+            )))
+        }
+        None if all.is_empty() => Err(SpecError::plain(format!(
+            "specs at {place}: expected the folders `laws` and `conventions`, got neither"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What lies in a folder, in order of path.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, SpecError> {
+    let place = below_current(folder).display().to_string();
+    let failed =
+        |error: std::io::Error| SpecError::plain(format!("specs at {place}: expected a readable folder, got: {error}"));
+    let found = std::fs::read_dir(folder).map_err(failed)?;
+    let mut paths =
+        found.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+fn text(path: &Path, shown: &str) -> Result<String, SpecError> {
+    let failed = |got: String| SpecError::plain(format!("file at {shown}: expected a readable text, got: {got}"));
+    let about = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(failed(format!("{} bytes", about.len())));
+    }
+    std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))
+}
+
+/// The path as it is written from the current folder, where it lies below.
+pub(crate) fn below_current(path: &Path) -> PathBuf {
+    let current = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&current).unwrap_or(path).to_owned()
 }

@@ -296,6 +296,14 @@ fn python_target(
     NamedTarget { name: name.to_owned(), kind: TargetKind::Python(Box::new(python)), entry, config }
 }
 
+/// The `qkvet.yaml` that speaks for a target of this name: the one given, else the nearest to its file, else to `folder`.
+pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<PathBuf> {
+    match name.strip_prefix("python:").unwrap_or(name).parse::<PythonRef>() {
+        Ok(reference) => config_path(explicit, &reference, folder),
+        Err(_) => explicit.map(Path::to_owned).or_else(|| Config::find(folder)),
+    }
+}
+
 fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) -> Option<PathBuf> {
     let beside = match &reference.source {
         PythonSource::File(path) => folder.join(path).parent().map(Path::to_owned),

@@ -1,5 +1,7 @@
 //! The knowledge in `specs/`, embedded in the binary: laws, faults, conventions, contracts, suites by id.
 
+mod own;
+
 use include_dir::{Dir, File, include_dir};
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
@@ -26,7 +28,7 @@ pub struct Catalog {
     pub modifiers: IndexMap<String, Modifier>,
     /// Suites.
     pub suites: IndexMap<String, Suite>,
-    /// Files of the laws that the user added, by id.
+    /// Files of the laws that the user named in the command, by id.
     pub law_files: IndexMap<String, String>,
 }
 
@@ -147,28 +149,6 @@ impl Catalog {
         files.iter().find(of_id).map(|file| shown_path(file))
     }
 
-    /// Adds a law that the user wrote and gives its id.
-    ///
-    /// # Errors
-    /// A law that does not fit, has an id that is taken, or catches a fault that does not exist.
-    pub fn add_law(&mut self, path: &str, source: &str) -> Result<String, SpecError> {
-        let law = law_from_yaml(path, source)?;
-        let id = law.law.law.clone();
-        if id.is_empty() || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-            let message =
-                format!("law at {path}: expected an id of lower-case letters, digits and hyphens, got `{id}`");
-            return Err(SpecError::plain(message));
-        }
-        if self.laws.contains_key(&id) {
-            let message = format!("law at {path}: expected an id of its own, got `{id}`, which is taken");
-            return Err(SpecError::plain(message));
-        }
-        self.check_catches(&law)?;
-        self.laws.insert(id.clone(), law);
-        self.law_files.insert(id.clone(), path.to_owned());
-        Ok(id)
-    }
-
     fn check_catches(&self, law: &CheckedLaw) -> Result<(), SpecError> {
         for fault in &law.law.catches {
             Self::find("fault", &self.faults, fault)
@@ -231,7 +211,7 @@ impl Catalog {
             return Ok(law);
         }
         let message = format!("law {id}: expected one that asks a target something, got one about numbers alone");
-        let name = self.law_files.get(id).map_or(id, String::as_str);
+        let name = self.law_files.get(id).map_or_else(|| id.to_owned(), |file| format!("--file {file}"));
         Err(SpecError::plain(format!("{message}\nhint: `qkvet prove {name}` proves it")))
     }
 

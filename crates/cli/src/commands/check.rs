@@ -15,7 +15,7 @@ use crate::args::CheckArgs;
 use crate::exit::Failure;
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let mut catalog = Catalog::embedded()?;
+    let mut catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     match &args.cases {
         Some(folder) => by_frozen_cases(args, folder, &catalog),
         None => by_suite(args, &mut catalog),

@@ -10,7 +10,7 @@ use qkvet_report::{DoctorText, Progress, doctor_line};
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Catalog, Diagnosis, Dtype, Meaning};
+use qkvet_spec::{Diagnosis, Dtype, Meaning};
 
 use super::contracts::contracts;
 use super::setup;
@@ -19,7 +19,7 @@ use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let catalog = Catalog::embedded()?;
+    let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     let mut target = setup::target(&args.target, &args.on, &catalog)?;
     let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;
     let contracts = contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;

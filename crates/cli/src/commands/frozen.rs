@@ -128,7 +128,7 @@ fn larger_of(
 
 /// `qkvet judge`: outputs that came back.
 pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::embedded()?;
+    let catalog = setup::catalog(None, None)?;
     let folder = read_cases(&args.cases)?;
     let outputs = OutputFolder::open(&args.outputs)?;
     let present = dtypes(&folder.cases);

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use qkvet_spec::{Catalog, Contract, Dtype};
 
+use super::setup;
 use crate::args::Listed;
 use crate::exit::Failure;
 
 pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::embedded()?;
+    let catalog = setup::catalog(None, None)?;
     match what {
         Listed::Laws => table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone()))),
         Listed::Faults => table(

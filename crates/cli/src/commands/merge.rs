@@ -20,9 +20,9 @@ use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
-    let mut catalog = Catalog::embedded()?;
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
+    let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
     catalog.law_files.extend(header.law_files);
     let tool = format!("qkvet {}", env!("CARGO_PKG_VERSION"));
     if header.tool != tool {

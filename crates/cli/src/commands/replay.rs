@@ -1,6 +1,6 @@
 //! `qkvet replay CASE`: one case again, from where it was stored or from a token.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_diagnose::{applied, describe_call, describe_inputs};
@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::{StoredFinding, read_case, self_test};
+use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
@@ -32,11 +32,17 @@ struct Again {
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let mut catalog = Catalog::embedded()?;
-    let again = match &args.cases {
-        Some(folder) => by_frozen_id(args, folder, &catalog)?,
-        None if is_token(&args.case) => by_token(args, &mut catalog)?,
-        None => by_file(args, &catalog)?,
+    let stored = match &args.cases {
+        None if !is_token(&args.case) => Some(read_case(Path::new(setup::STORE), &args.case)?),
+        _ => None,
+    };
+    let name = args.target.as_deref().or(stored.as_ref().map(|stored| stored.target.as_str()));
+    let config = config(args, stored.as_ref());
+    let mut catalog = setup::catalog(name, config.as_deref())?;
+    let again = match (&args.cases, stored) {
+        (Some(folder), _) => by_frozen_id(args, folder, &catalog)?,
+        (None, Some(stored)) => by_file(args, stored, config, &catalog)?,
+        (None, None) => by_token(args, &mut catalog)?,
     };
     let Again { case, law, target, .. } = &again;
     let conventions = setup::conventions(target, &again.conventions, &catalog)?;
@@ -62,17 +68,21 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
+/// The flag's `qkvet.yaml`, else the one that declared the target then, where it is still there.
+fn config(args: &ReplayArgs, stored: Option<&Stored>) -> Option<PathBuf> {
+    let then = || stored.and_then(|stored| stored.config.clone()).filter(|path| path.is_file());
+    args.on.process.config.clone().or_else(then)
+}
+
 /// A case that was stored, on the target that it was stored for unless another is named.
-fn by_file(args: &ReplayArgs, catalog: &Catalog) -> Result<Again, Failure> {
+fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: &Catalog) -> Result<Again, Failure> {
     let usage = |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
     if let Some(file) = &args.law {
         return Err(Failure::Usage(format!("--law {file}: expected with a token only; a stored case holds its law")));
     }
-    let stored = read_case(Path::new(setup::STORE), &args.case)?;
     let case = stored.case().map_err(|error| usage("case", error))?;
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
-    let config = args.on.process.config.clone().or_else(|| stored.config.clone().filter(|path| path.is_file()));
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, catalog)?,
         None => {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use qkvet_run::config::Config;
+use qkvet_run::config::{Config, add_own_specs};
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
-use qkvet_run::target::{NamedTarget, TargetKind, resolve};
+use qkvet_run::target::{NamedTarget, TargetKind, config_of, resolve};
 use qkvet_spec::{Catalog, Convention, Dtype, SpecError, nearest};
 
 use crate::args::{ArraysArg, LayoutArg, TargetArgs};
@@ -18,11 +18,25 @@ use crate::exit::Failure;
 /// The folder that cases are kept in.
 pub(super) const STORE: &str = ".qkvet";
 
+/// What is built in, and what the `qkvet.yaml` of the target, or else of the current folder, names under `specs:`.
+pub(super) fn catalog(target: Option<&str>, config: Option<&Path>) -> Result<Catalog, Failure> {
+    let mut catalog = Catalog::embedded()?;
+    let folder = current_folder()?;
+    if let Some(path) = config_of(target.unwrap_or_default(), &folder, config) {
+        add_own_specs(&path, &mut catalog)?;
+    }
+    Ok(catalog)
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))
+}
+
 /// Finds the target and lays the flags over its declarations.
 pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result<NamedTarget, Failure> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
-    let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let folder = current_folder()?;
     let mut target = resolve(name, &python, &folder, args.process.config.as_deref(), catalog)?;
     let (timeout, start_timeout) =
         (seconds("--timeout", args.process.timeout)?, seconds("--start-timeout", args.process.start_timeout)?);
@@ -57,7 +71,7 @@ pub(super) fn only_target(config: Option<&Path>) -> Result<String, Failure> {
         let hint = "hint: --target path/file.py:function, or a name in qkvet.yaml";
         Failure::Usage(format!("--target: expected one, for a token names none, got {got}\n{hint}"))
     };
-    let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let folder = current_folder()?;
     let path = config.map(Path::to_owned).or_else(|| Config::find(&folder));
     let path = path.ok_or_else(|| usage("nothing, and there is no qkvet.yaml here"))?;
     let names: Vec<String> = Config::read(&path)?.targets.into_keys().collect();

@@ -10,6 +10,7 @@ use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
+use crate::config::below_current;
 use crate::python::{Arrays, Layout};
 
 /// No stored case is longer: a longer file is refused before it is read.
@@ -180,12 +181,6 @@ impl Store {
         let text = serde_json::to_string(&stored).map_err(fail)?;
         write(path, &text)
     }
-}
-
-/// The path from the current folder, where it lies below it.
-fn below_current(path: &Path) -> PathBuf {
-    let current = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&current).unwrap_or(path).to_owned()
 }
 
 /// `field=value` of each.

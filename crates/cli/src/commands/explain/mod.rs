@@ -14,10 +14,11 @@ use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
 use super::prove::Proved;
+use super::setup;
 use crate::exit::Failure;
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::embedded()?;
+    let catalog = setup::catalog(None, None)?;
     let by_code = |fault: &&Fault| fault.code.eq_ignore_ascii_case(name);
     let as_declared = |one: &&Convention| format!("{}={}", one.field, one.value) == name;
     // A modifier may be written as it stands behind a contract.
@@ -111,7 +112,8 @@ fn explain_law(checked: &CheckedLaw) {
     if checked.asks() {
         let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
         anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
-        anstream::println!("catches {}", law.catches.join(", "));
+        let catches = if law.catches.is_empty() { "none".to_owned() } else { law.catches.join(", ") };
+        anstream::println!("catches {catches}");
     }
     anstream::println!("true by {}", law.proof.name());
     if let Some(contrast) = &law.contrast {

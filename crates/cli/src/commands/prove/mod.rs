@@ -10,12 +10,13 @@ use qkvet_spec::{Catalog, CheckedLaw};
 use serde_json::json;
 
 pub(super) use self::proved::Proved;
+use super::setup;
 use crate::args::{ProofFormat, ProveArgs};
 use crate::exit::{FINDINGS, Failure, HELD};
 
 #[expect(clippy::disallowed_methods, reason = "reads the file that the user names")]
 pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
-    let mut catalog = Catalog::embedded()?;
+    let mut catalog = setup::catalog(None, None)?;
     let mut ids = args.laws.clone();
     if let Some(path) = &args.file {
         let name = path.display().to_string();

@@ -82,7 +82,7 @@ pub(super) fn page(proved: &[Proved<'_>], catalog: &Catalog) -> String {
 struct Place<'a> {
     proved: &'a Proved<'a>,
     family: String,
-    /// From the root of the repository, or as the user named it.
+    /// From `docs/`, or as the user named it; empty for one of `specs:`.
     file: String,
 }
 
@@ -127,7 +127,9 @@ impl<'a> Place<'a> {
         if !law.sources.is_empty() {
             row("from", law.sources.join(", "));
         }
-        row("file", format!("[{}]({})", self.file.trim_start_matches("../"), self.file));
+        if !self.file.is_empty() {
+            row("file", format!("[{}]({})", self.file.trim_start_matches("../"), self.file));
+        }
         text += &self.proof();
         text
     }
