@@ -32,8 +32,13 @@ struct Again {
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let stored = match &args.cases {
-        None if !is_token(&args.case) => Some(read_case(Path::new(setup::STORE), &args.case)?),
+    let stored = match (&args.cases, &args.law) {
+        (None, Some(file)) if !is_token(&args.case) => {
+            return Err(Failure::Usage(format!(
+                "--law {file}: expected with a token only; a stored case holds its law"
+            )));
+        }
+        (None, None) if !is_token(&args.case) => Some(read_case(Path::new(setup::STORE), &args.case)?),
         _ => None,
     };
     let name = args.target.as_deref().or(stored.as_ref().map(|stored| stored.target.as_str()));
@@ -77,9 +82,6 @@ fn config(args: &ReplayArgs, stored: Option<&Stored>) -> Option<PathBuf> {
 /// A case that was stored, on the target that it was stored for unless another is named.
 fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: &Catalog) -> Result<Again, Failure> {
     let usage = |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
-    if let Some(file) = &args.law {
-        return Err(Failure::Usage(format!("--law {file}: expected with a token only; a stored case holds its law")));
-    }
     let case = stored.case().map_err(|error| usage("case", error))?;
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
