@@ -529,7 +529,7 @@ mod tests {
         assert!(laws.iter().any(|law| law.law.law == "inputs-unchanged"));
         suite.laws = vec![id];
         let error = catalog.suite_laws(&suite).map(|_| ()).expect_err("it asks nothing");
-        let message = "law square: expected one that asks a target something, got one about numbers alone\nhint: `qkvet prove mine.yaml` proves it";
+        let message = "law square: expected one that asks a target something, got one about numbers alone\nhint: `qkvet prove --file mine.yaml` proves it";
         assert_eq!(error.to_string(), message);
     }
 }
