@@ -64,7 +64,7 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let mut unfolder = Unfolder::new(law)?;
     unfolder.statement(expect)?;
     let condition = unfolder.law.law.condition.as_ref();
-    let scores = unfolder.scores(Tree::leaf("Q"), Tree::leaf("K"), "scale");
+    let scores = unfolder.scores(Tree::leaf("Q"), Tree::leaf("K"), "scale#");
     let facts = Facts::of(law, &scores);
     let Unfolder { names, claims, .. } = unfolder;
     let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
