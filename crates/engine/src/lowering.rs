@@ -282,6 +282,21 @@ fn extended(mut all: Cow<'_, [f64]>, len: usize) -> Cow<'_, [f64]> {
     all
 }
 
+/// The slope of each query head and, for each query of each batch item, the key that it stands at: ALiBi adds
+/// `−slope · |position − j|`. `None` where the case or `meaning` has none.
+pub(crate) fn alibi_of<'a>(
+    meaning: &Meaning,
+    dims: Dims,
+    options: &'a CallOptions,
+) -> Option<(&'a [f64], Vec<Vec<i64>>)> {
+    let slopes = options.alibi_slopes.as_ref().filter(|_| meaning.alibi == Obedience::Used)?;
+    let positions = |item| {
+        let rules = Rules::new(meaning, options, dims, item, dims.n_k);
+        (0..dims.n_q).map(|i| rules.alibi_position(i)).collect()
+    };
+    Some((&slopes.data, (0..dims.b).map(positions).collect()))
+}
+
 /// Which keys each query sees under `meaning`: `(b, h_q, n_q, n_k)`, row-major, keys of the call only.
 pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOptions) -> Vec<bool> {
     let maps = Maps::of(meaning, dims, dtype, options);

@@ -59,12 +59,14 @@ impl Usage {
                     || law.lets.iter().any(|(given, _)| given == name)
             })
             .collect();
-        let implied: [(&str, &[&str]); 7] = [
+        let implied: [(&str, &[&str]); 9] = [
             ("Q", &["b", "h_q", "n_q", "d_k"]),
             ("K", &["b", "h_k", "n_k", "d_k"]),
             ("V", &["b", "h_k", "n_k", "d_v"]),
             ("attended", &["b", "h_q", "n_q"]),
             ("visible", &["b", "h_q", "n_q", "n_k"]),
+            ("alibi", &["b", "h_q", "n_q", "n_k"]),
+            ("sinks", &["h_q"]),
             ("hidden", &["b", "h_k", "n_k"]),
             ("repeat_heads", &["h_q", "h_k"]),
         ];

@@ -102,8 +102,9 @@ fn no_law_of_the_catalog_is_refuted() {
         }
     }
     assert_eq!(never, ["inputs-unchanged"]);
-    // Chunks without a visible key have the logarithm of 0, and a second layer has exponentials in exponents.
-    assert_eq!(partly, ["chunks-merge", "two-layers-equivariance"]);
+    // Chunks without a visible key and calls without a sink have the logarithm of 0, and a second layer has exponentials in
+    // exponents.
+    assert_eq!(partly, ["chunks-merge", "sink-is-a-key", "two-layers-equivariance"]);
 }
 
 #[test]
@@ -199,6 +200,14 @@ fn options_are_those_of_the_standard_meaning() {
     assert_eq!(weights(ExactOptions { mask, ..off() }, 1, 2), "0 1");
     let bias = Some(ExactMatrices::plain(1, 2, |_, j| i64::from(j == 1)));
     assert_eq!(weights(ExactOptions { bias, ..off() }, 1, 2), "1/(e + 1) e/(e + 1)");
+    let named = |name: &str, options: ExactOptions| -> String {
+        let instance = Instance { options, ..instance(&rows(1), &rows(3), &rows(3)) };
+        values(name, &instance).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(named("alibi", ExactOptions { alibi_slopes: Some(vec![2.into()]), ..off() }), "-4 -2 0");
+    assert_eq!(named("alibi", off()), "0 0 0");
+    assert_eq!(named("sinks", ExactOptions { sinks: Some(vec![2.into()]), ..off() }), "2");
+    assert_eq!(named("sinks", off()), "-∞");
 }
 
 #[test]

@@ -110,6 +110,8 @@ impl Evaluator<'_> {
             "d_v" => size(d.d_v),
             "attended" => Ok(Value::Matrices(self.attended())),
             "visible" => Ok(Value::Matrices(self.visible_matrix())),
+            "alibi" => Ok(Value::Matrices(self.alibi())),
+            "sinks" => Ok(Value::Matrices(self.sinks())),
             other => Err(Stop::Law(format!("name `{other}`: not bound by the case"))),
         }
     }

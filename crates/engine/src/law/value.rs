@@ -7,7 +7,7 @@ use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
 use super::relation::Decision;
 use crate::ball::Ball;
-use crate::lowering::{Maps, visibility};
+use crate::lowering::{Maps, alibi_of, visibility};
 
 /// A value of the language.
 #[derive(Clone, Debug)]
@@ -71,6 +71,32 @@ impl Evaluator<'_> {
         let d = self.case.dims;
         let data = self.visible().into_iter().map(|sees| Ball::exact(f64::from(u8::from(sees)))).collect();
         BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
+    }
+
+    /// What ALiBi adds to the logits of the case: `(b, h_q, n_q, n_k)`, 0 where it has none.
+    #[expect(clippy::cast_precision_loss, reason = "positions are far below 2^53")]
+    pub(super) fn alibi(&self) -> BallMatrices {
+        let d = self.case.dims;
+        let of_case = alibi_of(self.judge.meaning, d, &self.case.options);
+        let mut data = Vec::with_capacity(d.b * d.h_q * d.n_q * d.n_k);
+        for (b, h) in (0..d.b).flat_map(|b| (0..d.h_q).map(move |h| (b, h))) {
+            for (i, j) in (0..d.n_q).flat_map(|i| (0..d.n_k).map(move |j| (i, j))) {
+                data.push(of_case.as_ref().map_or(Ball::exact(0.0), |(slopes, positions)| {
+                    let distance = positions[b][i] as f64 - j as f64;
+                    -(Ball::exact(slopes[h]) * Ball::exact(distance.abs()))
+                }));
+            }
+        }
+        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
+    }
+
+    /// The logit of each query head's sink: `(h_q, 1, 1)`, −∞ where the case has none.
+    pub(super) fn sinks(&self) -> BallMatrices {
+        let h_q = self.case.dims.h_q;
+        let used = self.judge.meaning.sinks == qkvet_spec::Obedience::Used;
+        let sinks = self.case.options.sinks.as_ref().filter(|_| used);
+        let data = (0..h_q).map(|h| Ball::exact(sinks.map_or(f64::NEG_INFINITY, |sinks| sinks.data[h]))).collect();
+        BallMatrices { batch: None, heads: Some(h_q), rows: 1, cols: 1, data }
     }
 
     /// The index maps of the meaning for the case.

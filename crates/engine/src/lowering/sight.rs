@@ -68,7 +68,8 @@ impl<'a> Rules<'a> {
         shifts.iter().any(|shift| *shift != 0).then_some(shifts)
     }
 
-    fn alibi_position(&self, i: usize) -> i64 {
+    /// Where query `i` stands among the keys as far as ALiBi is concerned.
+    pub(super) fn alibi_position(&self, i: usize) -> i64 {
         let sequence = self.sequence(i);
         signed(sequence.keys.start) + position(&sequence, i, self.meaning.alibi_anchor)
     }

@@ -87,6 +87,8 @@ impl Evaluator {
         match name {
             "attended" => return Ok(Value::Matrices(self.attended()?)),
             "visible" => return Ok(Value::Matrices(self.visible()?)),
+            "alibi" => return Ok(Value::Matrices(self.alibi()?)),
+            "sinks" => return Ok(Value::Matrices(self.sinks()?)),
             _ => {}
         }
         let n = self.instance.extent(name)?;
@@ -123,6 +125,25 @@ impl Evaluator {
         let row = |at: usize| &visible.data[at * visible.cols..(at + 1) * visible.cols];
         let data: Vec<Real> = (0..rows).map(|at| Real::from(i64::from(row(at).iter().any(is_seen)))).collect();
         Ok(ExactMatrices { cols: 1, data, ..visible })
+    }
+
+    /// What ALiBi adds to the logits: `−slope · |i + n_k − n_q − j|`, 0 without slopes.
+    fn alibi(&self) -> Result<ExactMatrices, NoValue> {
+        let [b, h_q, _, n_q, n_k, ..] = self.extents()?;
+        let slopes = self.instance.options.alibi_slopes.as_ref();
+        Ok(ExactMatrices::build((Some(b), Some(h_q)), n_q, n_k, |[_, h, i, j]| {
+            let distance = i64::try_from((i + n_k).abs_diff(n_q + j)).unwrap_or(i64::MAX);
+            Ok(slopes.map_or(Exact::from(0), |slopes| -&(&slopes[h] * &distance.into())).into())
+        })?)
+    }
+
+    /// The logit of each query head's sink, `ln 0` where there is none.
+    fn sinks(&self) -> Result<ExactMatrices, NoValue> {
+        let [_, h_q, ..] = self.extents()?;
+        let sinks = self.instance.options.sinks.as_ref();
+        Ok(ExactMatrices::build((None, Some(h_q)), 1, 1, |[_, h, ..]| {
+            Ok(sinks.map_or(Real::Log(0.into()), |sinks| sinks[h].clone().into()))
+        })?)
     }
 
     pub(super) fn number(&self, expr: &Expr) -> Result<Real, NoValue> {

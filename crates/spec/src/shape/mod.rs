@@ -96,6 +96,12 @@ impl Scope {
             Type::Matrix { batch: Some(d("b")), heads: Some(d("h_q")), rows: d("n_q"), cols: Dim::constant(1) },
         );
         names.insert("visible".to_owned(), four("h_q", "n_q", "n_k"));
+        names.insert("alibi".to_owned(), four("h_q", "n_q", "n_k"));
+        let one = Dim::constant(1);
+        names.insert(
+            "sinks".to_owned(),
+            Type::Matrix { batch: None, heads: Some(d("h_q")), rows: one.clone(), cols: one },
+        );
         Self { names }
     }
 
