@@ -18,9 +18,10 @@ const MAX_DEPTH: usize = 10;
 
 /// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no disproof.
 pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
-    [true, false].into_iter().find_map(|upward| {
+    // Rules in their own direction alone are quick, and often enough.
+    [(true, true), (true, false), (false, true), (false, false)].into_iter().find_map(|(forward_only, upward)| {
         let (start, end) = if upward { (left, right) } else { (right, left) };
-        let mut search = Search { end, upward, names, facts, spaces: 0, seen: BTreeSet::new() };
+        let mut search = Search { end, upward, forward_only, names, facts, spaces: 0, seen: BTreeSet::new() };
         let steps = search.reach(start, MAX_DEPTH)?;
         Some(Derivation { upward, start: start.clone(), steps })
     })
@@ -29,6 +30,7 @@ pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> O
 struct Search<'a> {
     end: &'a Tree,
     upward: bool,
+    forward_only: bool,
     names: &'a Shapes,
     facts: &'a Facts,
     spaces: usize,
@@ -82,19 +84,20 @@ impl Search<'_> {
                 moves.push(found.into_iter().map(|Step { by, after }| Step { by, after: place(&after) }).collect());
             }
         }
+        // What is nearer to the end is mostly shorter.
+        moves.sort_by_cached_key(|steps: &Vec<Step>| steps.last().map(|step| step.after.to_string().len()));
         moves
     }
 
     fn of_part(&mut self, part: &Tree, targets: &[&Tree]) -> Vec<Vec<Step>> {
         let mut moves = Vec::new();
+        let terms: Vec<&Tree> = [part].into_iter().chain(targets.iter().copied()).collect();
+        let Some(mut space) = self.space(&terms) else { return moves };
         for target in targets {
-            if let Some(mut space) = self.space(&[part, target])
-                && let Some(chain) = space.chain(part, target)
-            {
+            if let Some(chain) = space.chain(part, target) {
                 return vec![by_rules(chain)];
             }
         }
-        let Some(mut space) = self.space(&[part]) else { return moves };
         for lemma in LEMMAS {
             let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else { continue };
             let (from, to) = if self.upward { (&left, &right) } else { (&right, &left) };
@@ -153,7 +156,8 @@ impl Search<'_> {
 
     fn space(&mut self, terms: &[&Tree]) -> Option<Space> {
         self.spaces += 1;
-        (self.spaces <= MAX_SPACES).then(|| Space::new(terms, self.names, LIMITS))
+        let space = if self.forward_only { Space::forward } else { Space::new };
+        (self.spaces <= MAX_SPACES).then(|| space(terms, self.names, LIMITS))
     }
 }
 

@@ -49,18 +49,20 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
     }
 }
 
-/// What the rules make of some terms, until the first two of them meet.
+/// What the rules make of some terms; of two, until they meet.
 pub(crate) struct Space {
     runner: Runner<SymbolLang, ShapeOf, ()>,
     names: Shapes,
 }
 
 impl Space {
+    /// By rules in both directions, where they have both.
     pub(crate) fn new(terms: &[&Tree], names: &Shapes, limits: (usize, usize)) -> Self {
         Self::of(terms, names, limits, all_rewrites(false))
     }
 
-    fn forward(terms: &[&Tree], names: &Shapes, limits: (usize, usize)) -> Self {
+    /// By rules in their own direction alone.
+    pub(crate) fn forward(terms: &[&Tree], names: &Shapes, limits: (usize, usize)) -> Self {
         Self::of(terms, names, limits, all_rewrites(true))
     }
 
@@ -79,7 +81,7 @@ impl Space {
         for term in terms {
             runner = runner.with_expr(&expression(term));
         }
-        if let [left, right, ..] = terms {
+        if let [left, right] = terms {
             let (left, right) = (expression(left), expression(right));
             runner = runner.with_hook(move |runner| {
                 let graph = &runner.egraph;
