@@ -93,7 +93,7 @@ impl Ball {
             let log = logarithm(x);
             Self { mid: log.mid, rad: log.rad, soft: log.rad }
         };
-        if self.rad == 0.0 && (self.mid == 0.0 || self.mid < 0.0 || self.mid.is_nan()) {
+        if self.rad == 0.0 && (self.mid <= 0.0 || self.mid.is_nan()) {
             return Self::exact(if self.mid == 0.0 { f64::NEG_INFINITY } else { f64::NAN });
         }
         if self.rad == 0.0 {

@@ -17,6 +17,7 @@ pub fn expression(tree: &Tree) -> Expr {
             None => binary(BinaryOp::Mul, arg(0), arg(1)),
         },
         ("norm", 1) => apply("norm_max", vec![arg(0)]),
+        ("norm2", 1) => apply("norm_2", vec![arg(0)]),
         ("spread" | "exp", 1) => apply(&tree.op, vec![arg(0)]),
         ("tv", 2) => apply("total_variation", vec![arg(0), arg(1)]),
         ("colmin" | "colmax", 1) => {

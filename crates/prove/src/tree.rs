@@ -27,7 +27,7 @@ use qkvet_spec::shape::Dim;
 /// | `sig` | matrix | logistic of each element |
 /// | `colmin` `colmax` | matrix | smallest and largest element of each column |
 /// | `num` `mul` `exp` | number; numbers | a number as a term, product, exponential |
-/// | `norm` `spread` | matrix | largest magnitude, largest range of a column |
+/// | `norm` `norm2` `spread` | matrix | largest magnitude, root of the sum of squares, largest range of a column |
 /// | `tv` | matrices | the largest, over rows, of half the sum of the differences' magnitudes |
 /// | `lse` | scores | logarithm of the sum of the exponentials of each row |
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -162,7 +162,7 @@ pub fn shape_of(
         ("sig", 1) => arg(0),
         ("colmin" | "colmax", 1) => arg(0).map(|(_, cols)| (one(), cols)),
         ("num", 1) => Some((one(), one())),
-        ("norm" | "spread", 1) => arg(0).map(|_| (one(), one())),
+        ("norm" | "norm2" | "spread", 1) => arg(0).map(|_| (one(), one())),
         ("mul", 2) => arg(0).filter(|shape| *shape == (one(), one()) && arg(1).as_ref() == Some(shape)),
         ("exp", 1) => arg(0).filter(|shape| *shape == (one(), one())),
         ("tv", 2) => arg(0).filter(|shape| arg(1).as_ref() == Some(shape)).map(|_| (one(), one())),

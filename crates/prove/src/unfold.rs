@@ -4,16 +4,20 @@
 //! matrix stands for that of the query head's group.
 
 mod call;
+mod extents;
+mod function;
 mod heads;
 mod scalar;
+mod statement;
 
 use std::collections::BTreeMap;
 
 use qkvet_spec::shape::Dim;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{CheckedLaw, Domain, IndexExpr};
+use qkvet_spec::{CheckedLaw, Domain};
 
-use crate::derive::{Facts, grows, is_scalar};
+use self::extents::{is_positive, leaves};
+use crate::derive::Facts;
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
 
@@ -155,75 +159,6 @@ impl<'a> Unfolder<'a> {
         Ok(Self { law, names, claims: Vec::new(), nodes: 0 })
     }
 
-    fn statement(&mut self, statement: &Expr) -> Result<(), NotUnfolded> {
-        let place = Place { lets: self.law.lets.len(), ..Place::default() };
-        match &statement.kind {
-            ExprKind::Binary(BinaryOp::And, x, y) => {
-                self.statement(x)?;
-                self.statement(y)
-            }
-            ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::SameBits | BinaryOp::Le | BinaryOp::Ge), x, y) => {
-                // The proof passes what the law names, link by link.
-                let passed: Vec<&Expr> = [&**x].into_iter().chain(&self.law.through).chain([&**y]).collect();
-                let first = self.claims.len();
-                passed.windows(2).try_for_each(|link| match op {
-                    BinaryOp::Le => self.at_most(link[0], link[1], &place),
-                    BinaryOp::Ge => self.at_most(link[1], link[0], &place),
-                    _ => self.equal(link[0], link[1], &place),
-                })?;
-                let (first, last) = (&self.claims[first], &self.claims[self.claims.len() - 1]);
-                match op {
-                    BinaryOp::Le => self.is_said_of_all(&first.1, &last.2),
-                    BinaryOp::Ge => self.is_said_of_all(&last.1, &first.2),
-                    _ => Ok(()),
-                }
-            }
-            ExprKind::Binary(BinaryOp::In, x, ends) => match &ends.kind {
-                ExprKind::Apply { args, .. } if args.len() == 2 => {
-                    self.at_most(&args[0], x, &place)?;
-                    self.at_most(x, &args[1], &place)
-                }
-                _ => Err(unknown("statement", "`in` something without ends")),
-            },
-            ExprKind::Binary(op, ..) => Err(unknown("statement", format!("`{}`", op.symbol()))),
-            _ => Err(unknown("statement", "no relation")),
-        }
-    }
-
-    /// Whether what holds for the numbers of every item and head holds for those of all of them: the largest of norms is then at
-    /// most a number that grows with what is larger for all.
-    fn is_said_of_all(&self, smallest: &Tree, largest: &Tree) -> Result<(), NotUnfolded> {
-        let is_one_norm = smallest.is("norm", 1) || smallest.is("spread", 1);
-        if is_scalar(smallest) && !(is_one_norm && grows(largest, &Facts::of(self.law, &Tree::leaf("all")))) {
-            return Err(unknown("statement", "`<=` that is not one norm below what grows with norms"));
-        }
-        Ok(())
-    }
-
-    /// `x ≤ y`, both numbers or both matrices; said of one item and head.
-    fn at_most(&mut self, x: &Expr, y: &Expr, place: &Place) -> Result<(), NotUnfolded> {
-        let [left, right] = match (self.is_scalar(x, place), self.is_scalar(y, place)) {
-            (true, true) => [self.scalar(x, place)?, self.scalar(y, place)?],
-            (false, false) => [self.term(x, place)?, self.term(y, place)?],
-            (true, false) if matches!(x.kind, ExprKind::Number(0.0)) => {
-                let right = self.term(y, place)?;
-                [Tree::new("sc", [Tree::leaf("0"), right.clone()]), right]
-            }
-            _ => return Err(unknown("statement", "`<=` between a number and a matrix")),
-        };
-        match is_zero(&left) {
-            true => self.claims.push((Relation::NonNegative, right, left)),
-            false => self.claims.push((Relation::AtMost, left, right)),
-        }
-        Ok(())
-    }
-
-    fn equal(&mut self, x: &Expr, y: &Expr, place: &Place) -> Result<(), NotUnfolded> {
-        let (left, right) = (self.term(x, place)?, self.term(y, place)?);
-        self.claims.push((Relation::Equal, left, right));
-        Ok(())
-    }
-
     /// Counts a term, so that abbreviations of abbreviations end.
     fn count(&mut self) -> Result<(), NotUnfolded> {
         self.nodes += 1;
@@ -330,173 +265,6 @@ impl<'a> Unfolder<'a> {
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::leaf(&own)
     }
-
-    /// Some rows of the identity with `cols` columns, by the name of the index or set.
-    fn selection(&mut self, name: &str, rows: &str, cols: &str) -> Tree {
-        // One index may count rows of several extents; one that is declared to be another says so in its name.
-        let own = match domain(self.law, name) {
-            Some(Domain::Index { not: Some(other), .. }) => format!("{name}!={other}:{cols}"),
-            _ => format!("{name}:{cols}"),
-        };
-        self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
-        Tree::new("sel", [Tree::leaf(&own)])
-    }
-
-    /// The rows of a set, or of `others(set, n)`, of an identity with `cols` columns.
-    fn some_rows(&mut self, set: &Expr, cols: &str, place: &Place) -> Result<Tree, NotUnfolded> {
-        match &set.kind {
-            ExprKind::Name(name) if let Some((expr, lets)) = self.abbreviation(name, place) => {
-                self.some_rows(expr, cols, &Place { lets, ..place.clone() })
-            }
-            ExprKind::Apply { function, args, .. } if function == "others" => {
-                let name = variable(self.law, &args[0])?;
-                let all = text(&extent(function, &args[1])?);
-                // A set drawn below n has not all of n, where n is not 1.
-                let is_drawn_from = matches!(domain(self.law, &name), Some(Domain::Subset(n))
-                    if extent(function, n).is_ok_and(|n| text(&n) == all));
-                if !is_drawn_from || all != cols || least(&all, self.law.law.condition.as_ref()) < 2 {
-                    return Err(unknown(function, "a set that may have everything"));
-                }
-                Ok(self.selection(&format!("not-{name}"), &format!("|others({name})|"), cols))
-            }
-            _ => {
-                let name = variable(self.law, set)?;
-                Ok(self.selection(&name, &format!("|{name}|"), cols))
-            }
-        }
-    }
-
-    fn apply(
-        &mut self,
-        function: &str,
-        args: &[Expr],
-        named: &[(String, Expr)],
-        place: &Place,
-    ) -> Result<Tree, NotUnfolded> {
-        let law = self.law;
-        let index = |expr: &Expr| variable(law, expr);
-        match function {
-            "attention" | "exact" | "weights" | "lse" | "exact_lse" => self.call(function, args, named, place),
-            "softmax_rows" => {
-                let scores = self.term(&args[0], place)?;
-                Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
-            }
-            "repeat_heads" => {
-                let group = place.one_head.clone().map(|head| OneHead { is_own: false, ..head });
-                self.term(&args[0], &Place { one_head: group, ..place.clone() })
-            }
-            // A certain item or head: what belongs to it has a name of its own.
-            "item" => {
-                let one = index(&args[1])?;
-                let one = place.item.as_ref().map_or_else(|| one.clone(), |outer| format!("{outer},{one}"));
-                self.term(&args[0], &Place { item: Some(one), ..place.clone() })
-            }
-            "head" => {
-                // Elsewhere heads of queries and of keys meet by the head map.
-                let is_own = match &args[0].kind {
-                    ExprKind::Name(name) => self.abbreviation(name, place).is_none(),
-                    ExprKind::Apply { function, args, .. } if function == "repeat_heads" => {
-                        matches!(&args[0].kind, ExprKind::Name(name) if self.abbreviation(name, place).is_none())
-                    }
-                    ExprKind::Apply { function, .. } => matches!(function.as_str(), "attention" | "exact" | "weights"),
-                    _ => false,
-                };
-                if !is_own || place.one_head.is_some() || place.head.is_some() {
-                    return Err(unknown("head", "an expression"));
-                }
-                let is_name = matches!(args[0].kind, ExprKind::Name(_));
-                let one_head = Some(OneHead { index: index(&args[1])?, is_own: is_name });
-                self.term(&args[0], &Place { one_head, ..place.clone() })
-            }
-            // One row of the identity negated: a reflection.
-            "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
-                let n = self.term(&args[0], place)?;
-                let (rows, _) = self.shape(&n)?;
-                let factor = number(&args[2]).ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
-                let index = index(&args[1])?;
-                if Some(&factor) == Monomial::fraction(-1, 1).as_ref() {
-                    let own = format!("flip-{index}:{rows}");
-                    self.names.insert(own.clone(), (rows.clone(), rows));
-                    return Ok(Tree::new("orth", [Tree::leaf(&own)]));
-                }
-                let row = self.selection(&index, "1", &rows);
-                Ok(Tree::new("stretch", [row.args[0].clone(), Tree::leaf(&factor.to_string())]))
-            }
-            "scale_rows" => {
-                let parts = [self.term(&args[0], place)?, self.term(&args[1], place)?];
-                Ok(Tree::new("rs", parts))
-            }
-            "sigmoid" => Ok(Tree::new("sig", [self.term(&args[0], place)?])),
-            "heads" => match place.head.and_then(|head| args.get(head)) {
-                Some(arg) => self.term(arg, place),
-                None => Err(unknown("heads", "no head that is looked at")),
-            },
-            "mean_heads" => self.mean_heads(&args[0], place),
-            "split_heads" => self.split_heads(&args[0], &args[1], place),
-            "combine_heads" => self.over_heads("comb", &args[0], place),
-            "ones" | "zeros" => {
-                let rows = extent(function, &args[0])?;
-                let ones = match args.get(1) {
-                    Some(cols) => Tree::all_ones(&rows, &extent(function, cols)?),
-                    None => Tree::ones(&rows),
-                };
-                Ok(if function == "ones" { ones } else { Tree::new("sc", [Tree::leaf("0"), ones]) })
-            }
-            "diag" => Ok(Tree::new("diag", [self.term(&args[0], place)?])),
-            "eye" => Ok(Tree::new("eye", [Tree::extent(&extent(function, &args[0])?)])),
-            "row" | "drop_row" | "select" => {
-                let matrix = self.term(&args[0], place)?;
-                let (rows, _) = self.shape(&matrix)?;
-                let selection = match function {
-                    "select" => self.some_rows(&args[1], &rows, place)?,
-                    "row" => self.selection(&index(&args[1])?, "1", &rows),
-                    _ => self.selection(&format!("not-{}", index(&args[1])?), &format!("{rows}-1"), &rows),
-                };
-                Ok(Tree::new("*", [selection, matrix]))
-            }
-            "col" => {
-                let matrix = self.term(&args[0], place)?;
-                let (_, cols) = self.shape(&matrix)?;
-                let selection = self.selection(&index(&args[1])?, "1", &cols);
-                Ok(Tree::new("*", [matrix, Tree::new("T", [selection])]))
-            }
-            "indicator" => {
-                let n = extent(function, &args[1])?;
-                let name = index(&args[0])?;
-                let count = format!("|{name}|");
-                let selection = self.selection(&name, &count, &text(&n));
-                let ones = Tree::new("T", [Tree::new("one", [Tree::leaf(&count)])]);
-                Ok(Tree::new("*", [ones, selection]))
-            }
-            "sum" => {
-                let matrix = self.term(&args[0], place)?;
-                let (rows, cols) = self.shape(&matrix)?;
-                let ones = |n: &str| Tree::new("one", [Tree::leaf(n)]);
-                match named {
-                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => {
-                        Ok(Tree::new("*", [Tree::new("T", [ones(&rows)]), matrix]))
-                    }
-                    _ => Ok(Tree::new("*", [matrix, ones(&cols)])),
-                }
-            }
-            "min" | "max" => {
-                let matrix = self.term(&args[0], place)?;
-                let op = if function == "min" { "colmin" } else { "colmax" };
-                match named {
-                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => Ok(Tree::new(op, [matrix])),
-                    _ => {
-                        let by_columns = Tree::new(op, [Tree::new("T", [matrix])]);
-                        Ok(Tree::new("T", [by_columns]))
-                    }
-                }
-            }
-            "hcat" | "vcat" => {
-                let parts = [self.term(&args[0], place)?, self.term(&args[1], place)?];
-                Ok(Tree::new(function, parts))
-            }
-            other => Err(unknown("function", other)),
-        }
-    }
 }
 
 /// The domain of a variable of the law.
@@ -512,41 +280,6 @@ fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
     match domain(law, name) {
         Some(Domain::Index { .. } | Domain::Subset(_)) => Ok(name.clone()),
         _ => Err(unknown("index", format!("`{name}`, which is no variable"))),
-    }
-}
-
-/// The extents of ones and identities in a term.
-fn leaves(tree: &Tree, extents: &mut Vec<String>) {
-    if tree.is("one", 1) || tree.is("eye", 1) {
-        extents.push(tree.args[0].op.to_string());
-    } else {
-        tree.args.iter().for_each(|arg| leaves(arg, extents));
-    }
-}
-
-/// Whether an extent is at least 1 when all that it is made of is and the condition holds, and its numbers are of a size that was
-/// not cut off.
-fn is_positive(extent: &str, condition: Option<&IndexExpr>) -> bool {
-    let mut numbers = extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    let is_one_less = |(whole, less): (&str, &str)| less == "1" && least(whole, condition) >= 2;
-    extent != "0"
-        && (!extent.contains('-') || extent.split_once('-').is_some_and(is_one_less))
-        && numbers.all(|digits| digits.len() < 10)
-}
-
-/// What an extent is at least: itself, if it is a number, or what a condition says, or 1.
-fn least(extent: &str, condition: Option<&IndexExpr>) -> i64 {
-    extent.parse().unwrap_or_else(|_| condition.map_or(1, |condition| condition.least(extent).max(1)))
-}
-
-/// Whether a term is 0 by how it is built.
-fn is_zero(tree: &Tree) -> bool {
-    match (&*tree.op, tree.args.as_slice()) {
-        ("sc", [factor, matrix]) => *factor == Tree::leaf("0") || is_zero(matrix),
-        ("*", factors) => factors.iter().any(is_zero),
-        ("+", summands) => summands.iter().all(is_zero),
-        ("T", [matrix]) => is_zero(matrix),
-        _ => false,
     }
 }
 

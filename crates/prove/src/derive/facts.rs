@@ -1,11 +1,12 @@
 //! What a law declares of its variables, and what follows from how a term is built.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::{CheckedLaw, Domain};
 
 use super::lemmas::Need;
 use crate::number::Monomial;
+use crate::rewrite::When;
 use crate::tree::{Shapes, Tree, is_non_negative, shape};
 
 /// What a law declares of its variables.
@@ -17,8 +18,8 @@ pub struct Facts {
     pub opposed: Vec<[Tree; 3]>,
     /// Numbers that are not negative.
     pub non_negative: BTreeSet<String>,
-    /// Extents: whole numbers that are at least 1.
-    pub extents: BTreeSet<String>,
+    /// Extents: whole numbers, and what each is at least.
+    pub extents: BTreeMap<String, i64>,
 }
 
 /// Extents of the case.
@@ -27,7 +28,9 @@ pub(crate) const EXTENTS: [&str; 7] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "
 impl Facts {
     /// What the law declares; `scores` are those of its queries and keys.
     pub(crate) fn of(law: &CheckedLaw, scores: &Tree) -> Self {
-        let mut facts = Self { extents: EXTENTS.map(str::to_owned).into(), ..Self::default() };
+        let least = |name: &str| law.law.condition.as_ref().map_or(1, |condition| condition.least(name).max(1));
+        let extents = EXTENTS.map(|name| (name.to_owned(), least(name))).into();
+        let mut facts = Self { extents, ..Self::default() };
         for given in &law.given {
             let row = |name: &str| Tree::leaf(&format!("{name}:n_k"));
             match &given.domain {
@@ -41,7 +44,10 @@ impl Facts {
                     facts.non_negative.extend(given.names.iter().cloned());
                 }
                 Domain::Positive => facts.non_negative.extend(given.names.iter().cloned()),
-                Domain::Dim { .. } => facts.extents.extend(given.names.iter().cloned()),
+                Domain::Dim { low, .. } => {
+                    let low = i64::try_from(*low).unwrap_or(1);
+                    facts.extents.extend(given.names.iter().map(|name| (name.clone(), low)));
+                }
                 _ => {}
             }
         }
@@ -57,7 +63,7 @@ impl Facts {
 
     fn is_non_negative_symbol(&self, symbol: &str) -> bool {
         let divisor = symbol.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
-        self.non_negative.contains(symbol) || self.extents.contains(divisor.unwrap_or(symbol))
+        self.non_negative.contains(symbol) || self.extents.contains_key(divisor.unwrap_or(symbol))
     }
 }
 
@@ -79,6 +85,11 @@ pub(crate) fn meets(
         Need::NonNegative(a) => term(a, &is_non_negative),
         Need::NonNegativeNumber(k) => term(k, &|tree| facts.is_non_negative_number(&tree.op)),
         Need::Column(a) => term(a, &|tree| shape(tree, names).is_some_and(|(_, cols)| cols == "1")),
+        Need::Row(a) => term(a, &|tree| shape(tree, names).is_some_and(|(rows, _)| rows == "1")),
+        Need::Apart(i, j) => match (bound(i), bound(j)) {
+            (Some(x), Some(y)) => yes(When::Apart(i, j).holds(&x.op, &y.op)),
+            _ => Vec::new(),
+        },
         Need::Separated(z, j, t) => declared(&facts.separated, [z, j, t], is),
         Need::Opposed(z, r, t) => declared(&facts.opposed, [z, r, t], is),
     }
@@ -100,6 +111,7 @@ fn is_average(tree: &Tree) -> bool {
         // A column of ones has rows of one weight.
         ("perm" | "sel" | "eye" | "one", [_]) => true,
         ("*", factors) => factors.iter().all(is_average),
+        ("sc", [half, sum]) if *half == Tree::leaf("1/2") && sum.is("+", 2) => sum.args.iter().all(is_average),
         _ => false,
     }
 }

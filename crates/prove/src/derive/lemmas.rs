@@ -35,6 +35,10 @@ pub enum Need {
     NonNegativeNumber(&'static str),
     /// One column.
     Column(&'static str),
+    /// One row.
+    Row(&'static str),
+    /// Two names of selections of one row each, which is not the same.
+    Apart(&'static str, &'static str),
     /// Scores, a row of the identity, a number: in every row of the scores the one selected exceeds all others by at least the
     /// number. Declared by the law.
     Separated(&'static str, &'static str, &'static str),
@@ -91,6 +95,33 @@ pub const LEMMAS: &[Lemma] = &[
         wrong: "(exp (mul (num -2) (num ?k)))",
     },
     Lemma {
+        name: "softmax-tail-of-two",
+        left: "(tv (soft (sc ?k (+ (sel ?i) (sel ?j))) all none) (sc 1/2 (+ (sel ?i) (sel ?j))))",
+        right: "(mul (mul (num 1/2) (+ (num (cols (sel ?i))) (num -2))) (exp (mul (num -1) (num ?k))))",
+        needs: &[Need::Apart("?i", "?j")],
+        reason: "two weights are equal, and each of the others is at most e to the minus margin of either",
+        shapes: "k 0 0 i 1 5 j 1 5",
+        wrong: "(exp (mul (num -2) (num ?k)))",
+    },
+    Lemma {
+        name: "cauchy-schwarz",
+        left: "(norm (* ?a (T ?b)))",
+        right: "(mul (norm2 ?a) (norm2 ?b))",
+        needs: &[],
+        reason: "Cauchy–Schwarz: no dot product exceeds the product of the norms",
+        shapes: "a 2 3 b 4 3",
+        wrong: "(mul (num 1/8) (mul (norm2 ?a) (norm2 ?b)))",
+    },
+    Lemma {
+        name: "square",
+        left: "(sc 0 (* ?a (T ?a)))",
+        right: "(* ?a (T ?a))",
+        needs: &[Need::Row("?a")],
+        reason: "a sum of squares",
+        shapes: "a 1 4",
+        wrong: "(sc -1 (* ?a (T ?a)))",
+    },
+    Lemma {
         name: "softmax-without-the-lowest",
         left: "(tv (soft ?z all none) (* (soft (* ?z (T (sel ?r))) all none) (sel ?r)))",
         right: "(exp (mul (num -1) (num ?t)))",
@@ -116,6 +147,15 @@ pub const LEMMAS: &[Lemma] = &[
         reason: "eˣ/(eˣ + c) grows with x",
         shapes: "z 3 5 k 0 0 n 3 0 j 1 5",
         wrong: "(* (soft (+ ?z (sc -1 (* (one ?n) (sel ?j)))) all none) (T (sel ?j)))",
+    },
+    Lemma {
+        name: "weighted-squares",
+        left: "(sc 0 (* (T ?y) (* (diag ?a) ?y)))",
+        right: "(* (T ?y) (* (diag ?a) ?y))",
+        needs: &[Need::NonNegative("?a"), Need::Column("?y")],
+        reason: "a sum of squares by weights that are not negative",
+        shapes: "y 4 1 a 1 4",
+        wrong: "(sc -1 (* (T ?y) (* (diag ?a) ?y)))",
     },
     Lemma {
         name: "below-the-largest",

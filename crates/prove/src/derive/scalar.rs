@@ -12,7 +12,7 @@ use crate::tree::Tree;
 /// Whether a term is a number rather than a matrix, by its operators.
 pub(crate) fn is_scalar(tree: &Tree) -> bool {
     match (&*tree.op, tree.args.len()) {
-        ("num" | "norm" | "spread" | "exp", 1) | ("mul" | "tv", 2) => true,
+        ("num" | "norm" | "norm2" | "spread" | "exp", 1) | ("mul" | "tv", 2) => true,
         ("+", 2) => tree.args.iter().all(is_scalar),
         _ => false,
     }
@@ -75,24 +75,25 @@ pub(crate) fn are_equal(x: &Tree, y: &Tree) -> bool {
 pub(crate) fn is_non_negative(tree: &Tree, facts: &Facts) -> bool {
     match (&*tree.op, tree.args.as_slice()) {
         ("num", [number]) => facts.is_non_negative_number(&number.op),
-        ("norm" | "spread" | "exp" | "tv", _) => true,
+        ("norm" | "norm2" | "spread" | "exp" | "tv", _) => true,
         ("mul", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
-        ("+", [x, less]) if *less == one_less() => is_one_or_more(x, facts),
+        ("+", [x, less]) if let Some(less) = whole(less).filter(|less| *less < 0) => least(x, facts) >= -less,
         ("+", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
         _ => false,
     }
 }
 
-fn one_less() -> Tree {
-    Tree::new("num", [Tree::leaf("-1")])
+/// A whole number, written as one.
+fn whole(tree: &Tree) -> Option<i64> {
+    tree.is("num", 1).then(|| tree.args[0].op.parse().ok()).flatten()
 }
 
-/// Extents count from 1, and so does an exponential of what is not negative.
-fn is_one_or_more(tree: &Tree, facts: &Facts) -> bool {
+/// What a number is at least, of extents and of the exponential of what is not negative; 0 of others.
+fn least(tree: &Tree, facts: &Facts) -> i64 {
     match (&*tree.op, tree.args.as_slice()) {
-        ("num", [extent]) => facts.extents.contains(&*extent.op) || extent.op.parse::<i64>().is_ok_and(|n| n >= 1),
-        ("exp", [x]) => is_non_negative(x, facts),
-        _ => false,
+        ("num", [extent]) => whole(tree).or_else(|| facts.extents.get(&*extent.op).copied()).unwrap_or(0),
+        ("exp", [x]) => i64::from(is_non_negative(x, facts)),
+        _ => 0,
     }
 }
 
@@ -102,7 +103,7 @@ fn is_one_or_more(tree: &Tree, facts: &Facts) -> bool {
 /// each of them if the larger side grows with what is larger for the whole.
 pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
     match (&*tree.op, tree.args.as_slice()) {
-        ("num" | "norm" | "spread" | "tv", _) => true,
+        ("num" | "norm" | "norm2" | "spread" | "tv", _) => true,
         ("exp", [x]) => grows(x, facts),
         ("+", parts) => parts.iter().all(|part| grows(part, facts)),
         ("mul", parts) => {
@@ -114,5 +115,5 @@ pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
 }
 
 fn mentions_matrices(tree: &Tree) -> bool {
-    matches!(&*tree.op, "norm" | "spread" | "tv") || tree.args.iter().any(mentions_matrices)
+    matches!(&*tree.op, "norm" | "norm2" | "spread" | "tv") || tree.args.iter().any(mentions_matrices)
 }

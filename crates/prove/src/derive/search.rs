@@ -19,7 +19,9 @@ const MAX_DEPTH: usize = 10;
 /// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no disproof.
 pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
     // Rules in their own direction alone are quick, and often enough.
-    [(true, true), (true, false), (false, true), (false, false)].into_iter().find_map(|(forward_only, upward)| {
+    let ways = [(true, true), (true, false), (false, true), (false, false)];
+    // Zero has every form, none of which says where to go.
+    ways.into_iter().filter(|(_, upward)| !(is_zero(left) && *upward)).find_map(|(forward_only, upward)| {
         let (start, end) = if upward { (left, right) } else { (right, left) };
         let mut search = Search { end, upward, forward_only, names, facts, spaces: 0, seen: BTreeSet::new() };
         let steps = search.reach(start, MAX_DEPTH)?;
@@ -71,11 +73,8 @@ impl Search<'_> {
         let mut moves = Vec::new();
         for path in parts {
             let part = at(term, &path);
-            let targets: Vec<&Tree> = wanted
-                .iter()
-                .map(|path| at(self.end, path))
-                .filter(|tree| tree.op == part.op || !is_scalar(part))
-                .collect();
+            let is_near = |tree: &&Tree| (tree.op == part.op || !is_scalar(part)) && is_zero(tree) == is_zero(part);
+            let targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(is_near).collect();
             if targets.contains(&part) && is_scalar(part) {
                 continue;
             }
@@ -159,6 +158,11 @@ impl Search<'_> {
         let space = if self.forward_only { Space::forward } else { Space::new };
         (self.spaces <= MAX_SPACES).then(|| space(terms, self.names, LIMITS))
     }
+}
+
+/// Whether a term is written as 0 times another.
+fn is_zero(tree: &Tree) -> bool {
+    tree.is("sc", 2) && tree.args[0] == Tree::leaf("0")
 }
 
 fn by_rules(chain: rewrite::Chain) -> Vec<Step> {

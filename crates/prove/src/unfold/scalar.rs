@@ -23,7 +23,7 @@ impl Unfolder<'_> {
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) => {
                 self.is_scalar(x, place) && self.is_scalar(y, place)
             }
-            ExprKind::Apply { function, .. } => matches!(function.as_str(), "norm_max" | "spread" | "exp"),
+            ExprKind::Apply { function, .. } => matches!(function.as_str(), "norm_max" | "norm_2" | "spread" | "exp"),
             _ => false,
         }
     }
@@ -60,6 +60,7 @@ impl Unfolder<'_> {
             }
             ExprKind::Apply { function, args, .. } => match function.as_str() {
                 "norm_max" => Ok(Tree::new("norm", [self.term(&args[0], place)?])),
+                "norm_2" => Ok(Tree::new("norm2", [self.term(&args[0], place)?])),
                 "spread" => Ok(Tree::new("spread", [self.term(&args[0], place)?])),
                 "exp" => Ok(Tree::new("exp", [self.scalar(&args[0], place)?])),
                 other => Err(unknown("function", other)),

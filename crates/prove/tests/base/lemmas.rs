@@ -11,6 +11,9 @@ use crate::terms::{Matrix, Meant, Words, matrix};
 fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
     let parts: Vec<&str> = lemma.shapes.split_whitespace().collect();
     let needs = |wanted: &dyn Fn(&Need) -> bool| lemma.needs.iter().any(wanted);
+    // Rows that are apart are cut from one order.
+    let is_apart = needs(&|need| matches!(need, Need::Apart(..)));
+    let mut common = Vec::new();
     let mut names = BTreeMap::new();
     for part in parts.chunks(3) {
         let (name, rows, cols): (String, usize, usize) =
@@ -22,7 +25,10 @@ fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
         let is_selection =
             lemma.left.contains(&format!("(sel {name})")) || lemma.right.contains(&format!("(sel {name})"));
         let meant = if is_selection {
-            let order = words.order(cols);
+            if common.len() < rows || !is_apart {
+                common = words.order(cols);
+            }
+            let order: Vec<usize> = common.drain(..rows).collect();
             Meant::Matrix(Matrix::new(rows, cols, |i, j| f64::from(u8::from(order[i] == j))))
         } else if rows > 0 && cols == 0 {
             Meant::Extent(rows)

@@ -68,7 +68,7 @@ fn difference_at(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f6
 #[test]
 fn rules_hold_and_their_wrong_variants_do_not() {
     let mut words = Words(1);
-    for rule in RULES {
+    for rule in RULES.iter() {
         let mut refuted = 0;
         for _ in 0..40 {
             let names = draw(rule, &mut words);

@@ -167,6 +167,7 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         ("mul", 2) => one(arg(0).at(0, 0) * arg(1).at(0, 0)),
         ("exp", 1) => one(libm::exp2(arg(0).at(0, 0))),
         ("norm", 1) => one(arg(0).data.iter().fold(0.0, |most: f64, x| most.max(x.abs()))),
+        ("norm2", 1) => one(arg(0).data.iter().map(|x| x * x).sum::<f64>().sqrt()),
         ("colmin" | "colmax", 1) => {
             let m = arg(0);
             let of = |j: usize| (0..m.rows).map(move |i| (i, j));
