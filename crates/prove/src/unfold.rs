@@ -10,6 +10,8 @@ mod heads;
 mod scalar;
 mod statement;
 
+pub(crate) use function::selection_name;
+
 use std::collections::BTreeMap;
 
 use qkvet_spec::shape::Dim;
@@ -49,7 +51,7 @@ pub struct Claim {
 
 /// Why a law cannot be written as claims about terms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: expected something that rewriting knows, got {got}")]
+#[error("{what}: expected something that has a term, got {got}")]
 pub struct NotUnfolded {
     /// Where.
     pub what: String,
@@ -60,7 +62,7 @@ pub struct NotUnfolded {
 /// The claims that a law makes.
 ///
 /// # Errors
-/// Statements other than equations and signs, and functions that terms do not have.
+/// Statements other than equations, signs and inequalities, and functions that terms do not have.
 pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let Some(expect) = &law.expect else {
         return Err(unknown("statement", "an observation"));

@@ -51,12 +51,15 @@ fn an_altered_proof_is_refused() {
                 if chain.steps[at].rule == "scalar-one" { "scalar-product" } else { "scalar-one" }.to_owned();
             refused(&chain, "another rule");
             let mut chain = whole.clone();
+            chain.steps[at].forward = !chain.steps[at].forward;
+            refused(&chain, "the other direction");
+            let mut chain = whole.clone();
             chain.steps[at].after = Tree::new("sc", [Tree::leaf("2"), chain.steps[at].after.clone()]);
             refused(&chain, "another term");
             let mut chain = whole.clone();
             chain.steps.remove(at);
             refused(&chain, "a missing step");
-            altered += 4;
+            altered += 5;
         }
     }
     assert!(altered > 100, "{altered}");

@@ -8,6 +8,7 @@ use super::lemmas::Need;
 use crate::number::Monomial;
 use crate::rewrite::When;
 use crate::tree::{Shapes, Tree, is_non_negative, shape};
+use crate::unfold::selection_name;
 
 /// What a law declares of its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl Facts {
         let extents = EXTENTS.map(|name| (name.to_owned(), least(name))).into();
         let mut facts = Self { extents, ..Self::default() };
         for given in &law.given {
-            let row = |name: &str| Tree::leaf(&format!("{name}:n_k"));
+            let row = |name: &str| Tree::leaf(&selection_name(law, name, "n_k"));
             match &given.domain {
                 Domain::Separated { j, margin } => {
                     facts.separated.push([scores.clone(), row(j), Tree::leaf(margin)]);
@@ -122,5 +123,69 @@ fn is_partial_average(tree: &Tree) -> bool {
         ("soft", [..]) => true,
         ("*", factors) => factors.iter().all(is_partial_average),
         _ => is_average(tree),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meets_with(need: Need, facts: &Facts, names: &[(&str, &str)]) -> bool {
+        let bound = |name: &str| {
+            names
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, text)| Tree::parse(text).unwrap_or_else(|| Tree::leaf(text)))
+        };
+        let is = |name: &str, tree: &Tree| bound(name).is_none_or(|known| known == *tree);
+        let shapes: Shapes = [("x", ("1", "n")), ("X", ("n", "1")), ("A", ("n", "n"))]
+            .map(|(name, (rows, cols))| (name.to_owned(), (rows.to_owned(), cols.to_owned())))
+            .into();
+        !meets(need, facts, &shapes, &bound, &is).is_empty()
+    }
+
+    /// Every need is met by something and not by something else.
+    #[test]
+    fn needs_are_met_or_not() {
+        let facts = Facts {
+            separated: vec![[Tree::leaf("z"), Tree::leaf("j:n_k"), Tree::leaf("t")]],
+            opposed: vec![[Tree::leaf("z"), Tree::leaf("not-j:n_k"), Tree::leaf("t")]],
+            non_negative: BTreeSet::from(["t".to_owned()]),
+            extents: BTreeMap::from([("n".to_owned(), 1)]),
+        };
+        let met = |need: Need, text: &str| meets_with(need, &facts, &[("?a", text)]);
+        let averages = ["(soft z all none)", "(sel j)", "(* (one n) (sel j))", "(sc 1/2 (+ (sel i) (sel j)))"];
+        let others = [
+            "(soft z m none)",
+            "(soft z all s)",
+            "(sc 2 (sel j))",
+            "(sc 1/2 (+ (sel i) z))",
+            "z",
+            "(+ (sel i) (sel j))",
+        ];
+        assert!(averages.iter().all(|text| met(Need::Averages("?a"), text)));
+        assert!(others.iter().all(|text| !met(Need::Averages("?a"), text)));
+        assert!(
+            met(Need::PartialAverages("?a"), "(soft z m s)")
+                && !met(Need::PartialAverages("?a"), "(sc 2 (soft z m s))")
+        );
+        assert!(met(Need::NonNegative("?a"), "(soft z m s)") && !met(Need::NonNegative("?a"), "z"));
+        for (number, is_met) in
+            [("2", true), ("t", true), ("2*t", true), ("inv(n)", true), ("-1", false), ("-1*t", false), ("u", false)]
+        {
+            assert_eq!(met(Need::NonNegativeNumber("?a"), number), is_met, "{number}");
+        }
+        assert!(met(Need::Column("?a"), "X") && !met(Need::Column("?a"), "x") && !met(Need::Column("?a"), "A"));
+        assert!(met(Need::Row("?a"), "x") && !met(Need::Row("?a"), "X") && !met(Need::Row("?a"), "A"));
+        let apart = |i: &str, j: &str| meets_with(Need::Apart("?i", "?j"), &facts, &[("?i", i), ("?j", j)]);
+        assert!(apart("c!=a:n", "a:n") && apart("a:n", "c!=a:n"));
+        assert!(!apart("c:n", "a:n") && !apart("a:n", "a:n") && !apart("c!=a:n", "b:n") && !apart("c!=a:n", "a:m"));
+        let separated = Need::Separated("?z", "?j", "?t");
+        assert!(meets_with(separated, &facts, &[("?z", "z"), ("?j", "j:n_k")]));
+        assert!(!meets_with(separated, &facts, &[("?z", "y"), ("?j", "j:n_k")]));
+        assert!(!meets_with(separated, &facts, &[("?z", "z"), ("?j", "i:n_k")]));
+        let opposed = Need::Opposed("?z", "?r", "?t");
+        assert!(meets_with(opposed, &facts, &[("?z", "z"), ("?r", "not-j:n_k")]));
+        assert!(!meets_with(opposed, &facts, &[("?z", "z"), ("?r", "j:n_k")]));
     }
 }

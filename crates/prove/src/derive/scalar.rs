@@ -117,3 +117,69 @@ pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
 fn mentions_matrices(tree: &Tree) -> bool {
     matches!(&*tree.op, "norm" | "norm2" | "spread" | "tv") || tree.args.iter().any(mentions_matrices)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            non_negative: ["t".to_owned()].into(),
+            extents: [("n".to_owned(), 1), ("m".to_owned(), 3)].into(),
+            ..Facts::default()
+        }
+    }
+
+    fn tree(text: &str) -> Tree {
+        Tree::parse(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    #[test]
+    fn signs_are_known_or_not() {
+        for text in
+            ["(num t)", "(norm A)", "(+ (num n) (num -1))", "(+ (num m) (num -2))", "(+ (exp (norm A)) (num -1))"]
+        {
+            assert!(is_non_negative(&tree(text), &facts()), "{text}");
+        }
+        for text in
+            ["(num u)", "(num -1)", "(+ (num n) (num -2))", "(+ (exp (num u)) (num -1))", "(mul (num -1) (norm A))"]
+        {
+            assert!(!is_non_negative(&tree(text), &facts()), "{text}");
+        }
+    }
+
+    /// What falls with a norm is not said of all heads.
+    #[test]
+    fn what_grows_with_norms() {
+        for text in
+            ["(norm A)", "(mul (num t) (norm A))", "(exp (norm A))", "(mul (num -1) (num t))", "(+ (norm A) (num -1))"]
+        {
+            assert!(grows(&tree(text), &facts()), "{text}");
+        }
+        for text in [
+            "(mul (num -1) (norm A))",
+            "(exp (mul (num -1) (norm A)))",
+            "(mul (num u) (norm A))",
+            "(mul (+ (norm A) (num -1)) (norm B))",
+        ] {
+            assert!(!grows(&tree(text), &facts()), "{text}");
+        }
+    }
+
+    #[test]
+    fn equal_numbers_have_one_form() {
+        for (x, y, equal) in [
+            ("(mul (num 1/2) (+ (num t) (num t)))", "(num t)", true),
+            (
+                "(mul (+ (num n) (num -1)) (exp (mul (num -1) (num t))))",
+                "(+ (mul (num n) (exp (num -1*t))) (mul (num -1) (exp (num -1*t))))",
+                true,
+            ),
+            ("(exp (num t))", "(exp (num 2*t))", false),
+            ("(norm A)", "(norm B)", false),
+            ("(num 1/2)", "(num 1/3)", false),
+        ] {
+            assert_eq!(are_equal(&tree(x), &tree(y)), equal, "{x} = {y}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The rule base. Everything that rewriting proves rests on these lines.
+//! The rule base, by theme. Everything that rewriting proves rests on these rules.
 //!
 //! Each is tested numerically on random matrices, and so is a wrong variant of each, which has to fail.
 

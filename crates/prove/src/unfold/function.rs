@@ -1,21 +1,27 @@
 //! Functions of the language that are operators of terms.
 
-use qkvet_spec::Domain;
 use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::{CheckedLaw, Domain};
 
 use super::extents::least;
 use super::{NotUnfolded, OneHead, Place, Unfolder, domain, extent, number, text, unknown, variable};
 use crate::number::Monomial;
 use crate::tree::Tree;
 
+/// The name of a selection of rows by an index or a set, or of all others (`not-` in front).
+///
+/// One index may count rows of several extents; one that is declared to be another says so.
+pub(crate) fn selection_name(law: &CheckedLaw, name: &str, cols: &str) -> String {
+    match domain(law, name.strip_prefix("not-").unwrap_or(name)) {
+        Some(Domain::Index { not: Some(other), .. }) => format!("{name}!={other}:{cols}"),
+        _ => format!("{name}:{cols}"),
+    }
+}
+
 impl Unfolder<'_> {
     /// Some rows of the identity with `cols` columns, by the name of the index or set.
     pub(super) fn selection(&mut self, name: &str, rows: &str, cols: &str) -> Tree {
-        // One index may count rows of several extents; one that is declared to be another says so in its name.
-        let own = match domain(self.law, name) {
-            Some(Domain::Index { not: Some(other), .. }) => format!("{name}!={other}:{cols}"),
-            _ => format!("{name}:{cols}"),
-        };
+        let own = selection_name(self.law, name, cols);
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::new("sel", [Tree::leaf(&own)])
     }

@@ -1,4 +1,4 @@
-//! What terms stand for, in floating point. Softmax, logistic, exponential and log-sum-exp are those of base 2.
+//! What terms stand for, in floating point.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +120,8 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         ("soft", 3) => {
             let z = arg(0);
             let mask = if *tree.args[1].op == *"all" { z.zip(&z, |_, _| 1.0) } else { arg(1) };
-            let sink = if *tree.args[2].op == *"none" { 0.0 } else { libm::exp2(number(&tree.args[2], names)) };
-            let weight = |i: usize, j: usize| if mask.at(i, j) > 0.0 { libm::exp2(z.at(i, j)) } else { 0.0 };
+            let sink = if *tree.args[2].op == *"none" { 0.0 } else { libm::exp(number(&tree.args[2], names)) };
+            let weight = |i: usize, j: usize| if mask.at(i, j) > 0.0 { libm::exp(z.at(i, j)) } else { 0.0 };
             let sum = |i: usize| (0..z.cols).map(|j| weight(i, j)).sum::<f64>() + sink;
             Matrix::new(z.rows, z.cols, |i, j| if sum(i) > 0.0 { weight(i, j) / sum(i) } else { 0.0 })
         }
@@ -161,11 +161,11 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         }
         ("sig", 1) => {
             let m = arg(0);
-            m.zip(&m, |x, _| 1.0 / (1.0 + libm::exp2(-x)))
+            m.zip(&m, |x, _| 1.0 / (1.0 + libm::exp(-x)))
         }
         ("num", 1) => one(number(&tree.args[0], names)),
         ("mul", 2) => one(arg(0).at(0, 0) * arg(1).at(0, 0)),
-        ("exp", 1) => one(libm::exp2(arg(0).at(0, 0))),
+        ("exp", 1) => one(libm::exp(arg(0).at(0, 0))),
         ("norm", 1) => one(arg(0).data.iter().fold(0.0, |most: f64, x| most.max(x.abs()))),
         ("norm2", 1) => one(arg(0).data.iter().map(|x| x * x).sum::<f64>().sqrt()),
         ("colmin" | "colmax", 1) => {
@@ -189,8 +189,8 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         }
         ("lse", 1) => {
             let m = arg(0);
-            let sum = |i: usize| (0..m.cols).map(|j| libm::exp2(m.at(i, j))).sum::<f64>();
-            Matrix::new(m.rows, 1, |i, _| libm::log2(sum(i)))
+            let sum = |i: usize| (0..m.cols).map(|j| libm::exp(m.at(i, j))).sum::<f64>();
+            Matrix::new(m.rows, 1, |i, _| libm::log(sum(i)))
         }
         ("one", 1) => Matrix::new(extent(&tree.args[0], names), 1, |_, _| 1.0),
         ("eye", 1) => {

@@ -38,7 +38,7 @@ is one about every batch item and head.
 | status | means |
 |---|---|
 | proved | It holds for all shapes, extents from 1, in real numbers. The proof was checked by a second route. |
-| definition | It is what the words mean. |
+| definition | It is what the words mean, and held exactly on small instances. |
 | checked | It held, exactly, on small instances. There is no proof for all. |
 
 In a proof, `softmax(S; mask = M, sinks = s)` is the softmax of each row over the keys that `M` leaves, with a sink in the denominator;
