@@ -12,7 +12,7 @@ use crate::tree::{Shapes, Tree, shape};
 /// Limits of one saturation: lemmas ask for a form a few rules away.
 const LIMITS: (usize, usize) = (6_000, 8);
 /// Saturations of one search.
-const MAX_SPACES: usize = 60;
+const MAX_SPACES: usize = 20;
 /// Lemmas in one chain.
 const MAX_DEPTH: usize = 10;
 

@@ -92,7 +92,10 @@ impl Writer<'_> {
                 be(format!("a random matrix of size {size} with {entries} {mean} and standard deviation {sd}"))
             }
             Domain::Permutation(n) => be(format!("a permutation matrix of size {}", self.math(n))),
-            Domain::Subset(n) => be(format!("a non-empty set of indices below {}", self.math(n))),
+            Domain::Subset(n) => {
+                let n = self.math(n);
+                be(format!("a non-empty set of indices below {n}, not all of them unless {n} is 1"))
+            }
             Domain::Mask => be("the mask, 1 where a query may see a key".to_owned()),
             Domain::Bias => be("the bias that is added to the scores".to_owned()),
             Domain::Matrix(rows, cols) => be(format!("a matrix of size {}", self.size(rows, cols))),

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use egg::{
-    AstSize, Extractor, FlatTerm, Id, Pattern, RecExpr, Rewrite, Runner, Searcher, SimpleScheduler, StopReason,
-    SymbolLang,
+    AstSize, Extractor, FlatTerm, Id, Pattern, RecExpr, Rewrite, RewriteScheduler, Runner, SearchMatches, Searcher,
+    StopReason, SymbolLang,
 };
 
 use super::check::shortened;
-use super::language::{ShapeOf, all_rewrites, expression};
+use super::language::{Graph, ShapeOf, all_rewrites, expression};
 use super::{Chain, Step};
 use crate::tree::{Shapes, Tree};
 
@@ -16,6 +16,9 @@ use crate::tree::{Shapes, Tree};
 const MAX_NODES: usize = 60_000;
 /// Rounds at which a search gives up.
 const MAX_ROUNDS: usize = 30;
+
+/// Uses of one rule in a round.
+const MAX_USES: usize = 4_000;
 
 /// What a search found.
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ impl Space {
             .with_node_limit(nodes)
             .with_iter_limit(rounds)
             .with_time_limit(std::time::Duration::MAX)
-            .with_scheduler(SimpleScheduler);
+            .with_scheduler(Bounded { was_cut: false });
         for term in terms {
             runner = runner.with_expr(&expression(term));
         }
@@ -136,6 +139,28 @@ impl Space {
                 vars.iter().map(|var| (var.to_string(), from_egg(&smallest.find_best(subst[*var]).1))).collect()
             })
             .collect()
+    }
+}
+
+/// Takes a number of uses of each rule a round, so that a round ends before the limits are looked at.
+struct Bounded {
+    was_cut: bool,
+}
+
+impl RewriteScheduler<SymbolLang, ShapeOf> for Bounded {
+    fn can_stop(&mut self, _: usize) -> bool {
+        !self.was_cut
+    }
+
+    fn search_rewrite<'a>(
+        &mut self,
+        _: usize,
+        graph: &Graph,
+        rewrite: &'a Rewrite<SymbolLang, ShapeOf>,
+    ) -> Vec<SearchMatches<'a, SymbolLang>> {
+        let found = rewrite.search_with_limit(graph, MAX_USES);
+        self.was_cut |= found.iter().map(|found| found.substs.len()).sum::<usize>() >= MAX_USES;
+        found
     }
 }
 

@@ -50,6 +50,11 @@ impl Unfolder<'_> {
             // Depends on extents and positions, so on the extents alone.
             scores = Tree::new("+", [self.of_extents("alibi", (&n_q, &n_k), place), scores]);
         }
+        // What the case has is of its heads, not of those that a law lists.
+        let of_heads = [CallOption::Bias, CallOption::Mask, CallOption::Sinks, CallOption::AlibiSlopes];
+        if place.head.is_some() && of_heads.iter().any(|option| self.ranges_over(*option)) {
+            return Err(unknown("heads", "an option of the case's heads for those that the law lists"));
+        }
         let explicit = argument("mask").map(|mask| self.term(mask, place)).transpose()?;
         let mask = self.visible(explicit, (&n_q, &n_k), place)?;
         // A number of each head, and the same for every item.

@@ -41,7 +41,7 @@ impl Unfolder<'_> {
                 if !is_drawn_from || all != cols || least(&all, self.law.law.condition.as_ref()) < 2 {
                     return Err(unknown(function, "a set that may have everything"));
                 }
-                Ok(self.selection(&format!("not-{name}"), &format!("|others({name})|"), cols))
+                Ok(self.selection(&format!("not-{name}"), &format!("|¬{name}|"), cols))
             }
             _ => {
                 let name = variable(self.law, set)?;

@@ -32,8 +32,10 @@ impl Unfolder<'_> {
             }
             ExprKind::Binary(BinaryOp::In, x, ends) => match &ends.kind {
                 ExprKind::Apply { args, .. } if args.len() == 2 => {
+                    let first = self.claims.len();
                     self.at_most(&args[0], x, &place)?;
-                    self.at_most(x, &args[1], &place)
+                    self.at_most(x, &args[1], &place)?;
+                    self.claims[first..].iter().try_for_each(|(_, left, right)| self.is_said_of_all(left, right))
                 }
                 _ => Err(unknown("statement", "`in` something without ends")),
             },

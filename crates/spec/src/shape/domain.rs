@@ -46,7 +46,7 @@ pub enum Domain {
     },
     /// An `n × n` permutation matrix.
     Permutation(Expr),
-    /// A non-empty set of indices below `n`.
+    /// A non-empty set of indices below `n`, not all of them where `n` is not 1.
     Subset(Expr),
     /// The case's boolean mask, 1 where the query attends; absent when the case has none.
     Mask,

@@ -97,7 +97,7 @@ impl<'a> Proved<'a> {
                 let of = if bits { ", as an equation of real numbers: for the bits a target is asked" } else { "" };
                 format!("proved for all shapes by {}, checked by a second route{of}", self.outcome.method.name())
             }
-            Status::Definition if self.law.expect.is_none() => "a definition, of what a call does".to_owned(),
+            Status::Definition if self.law.expect.is_none() => "true by definition".to_owned(),
             Status::Definition => "taken as a definition; it held exactly on small instances".to_owned(),
             Status::Checked(instances) => format!("held exactly on {instances} small instances; no proof for all"),
             Status::Refuted(example) => format!("refuted\n{example}"),
