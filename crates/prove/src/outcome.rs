@@ -118,12 +118,18 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
     let method = law.law.proof;
     let outcome = |status, lines| Outcome { status, method, lines };
     match method {
-        Proof::Rewrite | Proof::Derivation => match unrefuted_claims(law) {
-            Ok(lines) => outcome(Status::Proved, lines),
-            Err(reason) if method == Proof::Rewrite => outcome(refuted_or(law, Status::Unknown(reason)), Vec::new()),
-            Err(reason) => match on_instances(law, SIZE) {
-                Status::Unknown(_) => outcome(Status::Unknown(reason), Vec::new()),
-                known => outcome(known, Vec::new()),
+        // Before a search for what cannot be found, a route that knows nothing of how a law is written out.
+        Proof::Rewrite | Proof::Derivation => match on_instances(law, SIZE - 1) {
+            refuted @ Status::Refuted(_) => outcome(refuted_or(law, refuted), Vec::new()),
+            Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => match by_claims(law) {
+                Ok(lines) => outcome(Status::Proved, lines),
+                Err(reason) if method == Proof::Rewrite => {
+                    outcome(refuted_or(law, Status::Unknown(reason)), Vec::new())
+                }
+                Err(reason) => match on_instances(law, SIZE) {
+                    Status::Unknown(_) => outcome(Status::Unknown(reason), Vec::new()),
+                    known => outcome(known, Vec::new()),
+                },
             },
         },
         Proof::Definition if law.expect.is_none() => outcome(Status::Definition, Vec::new()),
@@ -143,15 +149,6 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
 
 /// Largest extent of the instances that a law without a proof is tried on.
 const SIZE: usize = 3;
-
-/// The proofs of the claims, unless an exact instance refutes the law: a route that knows nothing of how it was written out, and
-/// that is there before a search for what cannot be found.
-fn unrefuted_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
-    match on_instances(law, SIZE - 1) {
-        Status::Refuted(example) => Err(example),
-        Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => by_claims(law),
-    }
-}
 
 /// Refuted by an exact instance, or else `otherwise`.
 fn refuted_or(law: &CheckedLaw, otherwise: Status) -> Status {

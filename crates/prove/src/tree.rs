@@ -207,6 +207,17 @@ pub fn is_non_negative(tree: &Tree) -> bool {
     }
 }
 
+/// Whether a term is 0 by how it is built.
+pub fn is_zero(tree: &Tree) -> bool {
+    match (&*tree.op, tree.args.as_slice()) {
+        ("sc", [factor, matrix]) => *factor == Tree::leaf("0") || is_zero(matrix),
+        ("*", factors) => factors.iter().any(is_zero),
+        ("+", summands) => summands.iter().all(is_zero),
+        ("T", [matrix]) => is_zero(matrix),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -70,9 +70,7 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     let mut unfolder = Unfolder::new(law)?;
     unfolder.statement(expect)?;
     let condition = unfolder.law.law.condition.as_ref();
-    let scores = unfolder.scores(Tree::leaf("Q"), Tree::leaf("K"), "scale#");
-    let facts = Facts::of(law, &scores);
-    let Unfolder { names, claims, .. } = unfolder;
+    let Unfolder { names, claims, facts, .. } = unfolder;
     let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
     claims.iter().for_each(|(_, left, right)| [left, right].into_iter().for_each(|side| leaves(side, &mut extents)));
     if let Some(extent) = extents.iter().find(|extent| !is_positive(extent, condition)) {
@@ -128,6 +126,8 @@ struct Unfolder<'a> {
     names: Shapes,
     claims: Vec<(Relation, Tree, Tree)>,
     nodes: usize,
+    /// What the law declares of its variables.
+    facts: Facts,
 }
 
 /// Words of the rules, which a matrix of this name would be taken for. What else stands for something of the case ends in `#`, which
@@ -158,7 +158,8 @@ impl<'a> Unfolder<'a> {
                 _ => {}
             }
         }
-        Ok(Self { law, names, claims: Vec::new(), nodes: 0 })
+        let facts = Facts::of(law, &scores(Tree::leaf("Q"), Tree::leaf("K"), "scale#"));
+        Ok(Self { law, names, claims: Vec::new(), nodes: 0, facts })
     }
 
     /// Counts a term, so that abbreviations of abbreviations end.
@@ -178,11 +179,6 @@ impl<'a> Unfolder<'a> {
             _ => Dim::from_expr(divisor, &|_| true).ok().map(|extent| Monomial::inverse(&text(&extent))),
         };
         inverse.ok_or_else(|| unknown("quotient", "a divisor that is no extent"))
-    }
-
-    /// `scale · QKᵀ`.
-    fn scores(&self, query: Tree, key: Tree, scale: &str) -> Tree {
-        Tree::new("sc", [Tree::leaf(scale), Tree::new("*", [query, Tree::new("T", [key])])])
     }
 
     /// Rows and columns of a term of this law.
@@ -267,6 +263,11 @@ impl<'a> Unfolder<'a> {
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::leaf(&own)
     }
+}
+
+/// `scale · QKᵀ`.
+fn scores(query: Tree, key: Tree, scale: &str) -> Tree {
+    Tree::new("sc", [Tree::leaf(scale), Tree::new("*", [query, Tree::new("T", [key])])])
 }
 
 /// The domain of a variable of the law.

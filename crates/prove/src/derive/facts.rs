@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::{CheckedLaw, Domain};
 
 use super::lemmas::Need;
@@ -23,14 +24,11 @@ pub struct Facts {
     pub extents: BTreeMap<String, i64>,
 }
 
-/// Extents of the case.
-pub(crate) const EXTENTS: [&str; 7] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"];
-
 impl Facts {
     /// What the law declares; `scores` are those of its queries and keys.
     pub(crate) fn of(law: &CheckedLaw, scores: &Tree) -> Self {
         let least = |name: &str| law.law.condition.as_ref().map_or(1, |condition| condition.least(name).max(1));
-        let extents = EXTENTS.map(|name| (name.to_owned(), least(name))).into();
+        let extents = DIMENSIONS.map(|name| (name.to_owned(), least(name))).into();
         let mut facts = Self { extents, ..Self::default() };
         for given in &law.given {
             let row = |name: &str| Tree::leaf(&selection_name(law, name, "n_k"));

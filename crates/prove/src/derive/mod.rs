@@ -7,7 +7,6 @@ mod scalar;
 mod search;
 
 pub use check::{CheckError, check};
-pub(crate) use facts::EXTENTS;
 pub use facts::Facts;
 pub use lemmas::{LEMMAS, Lemma, Need};
 pub(crate) use scalar::{grows, is_scalar};

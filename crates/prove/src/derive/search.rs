@@ -7,7 +7,7 @@ use super::lemmas::LEMMAS;
 use super::scalar::{are_equal, is_non_negative, is_scalar};
 use super::{Derivation, Move, Step};
 use crate::rewrite::{self, Space, instantiated};
-use crate::tree::{Shapes, Tree, shape};
+use crate::tree::{Shapes, Tree, is_zero, shape};
 
 /// Limits of one saturation: lemmas ask for a form a few rules away.
 const LIMITS: (usize, usize) = (6_000, 8);
@@ -158,11 +158,6 @@ impl Search<'_> {
         let space = if self.forward_only { Space::forward } else { Space::new };
         (self.spaces <= MAX_SPACES).then(|| space(terms, self.names, LIMITS))
     }
-}
-
-/// Whether a term is written as 0 times another.
-fn is_zero(tree: &Tree) -> bool {
-    tree.is("sc", 2) && tree.args[0] == Tree::leaf("0")
 }
 
 fn by_rules(chain: rewrite::Chain) -> Vec<Step> {

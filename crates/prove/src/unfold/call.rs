@@ -3,7 +3,7 @@
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CallOption, Domain};
 
-use super::{NotUnfolded, OneHead, Place, Unfolder, number, unknown};
+use super::{NotUnfolded, OneHead, Place, Unfolder, number, scores, unknown};
 use crate::tree::Tree;
 
 impl Unfolder<'_> {
@@ -34,7 +34,7 @@ impl Unfolder<'_> {
             None if d_k == "d_k" => "scale#".to_owned(),
             None => format!("scale({d_k})"),
         };
-        let mut scores = self.scores(query, key, &scale);
+        let mut scores = scores(query, key, &scale);
         if self.ranges_over(CallOption::Softcap) {
             scores = Tree::new("cap", [scores]);
         }

@@ -1,10 +1,10 @@
 //! Numbers of a law: norms, spreads, exponentials and what is made of them.
 
+use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{CheckedLaw, Domain};
 
 use super::{NotUnfolded, Place, Unfolder, domain, number, unknown};
-use crate::derive::EXTENTS;
 use crate::tree::Tree;
 
 /// Largest power of two that a decimal number is a fraction of.
@@ -93,6 +93,6 @@ fn decimal(x: f64) -> Option<String> {
 fn is_number(law: &CheckedLaw, name: &str) -> bool {
     match domain(law, name) {
         Some(known) => matches!(known, Domain::Real { .. } | Domain::Number | Domain::Positive | Domain::Dim { .. }),
-        None => EXTENTS.contains(&name),
+        None => DIMENSIONS.contains(&name),
     }
 }

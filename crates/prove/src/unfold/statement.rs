@@ -3,8 +3,8 @@
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::{NotUnfolded, Place, Relation, Unfolder, unknown};
-use crate::derive::{Facts, grows, is_scalar};
-use crate::tree::Tree;
+use crate::derive::{grows, is_scalar};
+use crate::tree::{Tree, is_zero};
 
 impl Unfolder<'_> {
     pub(super) fn statement(&mut self, statement: &Expr) -> Result<(), NotUnfolded> {
@@ -48,7 +48,7 @@ impl Unfolder<'_> {
     /// most a number that grows with what is larger for all.
     fn is_said_of_all(&self, smallest: &Tree, largest: &Tree) -> Result<(), NotUnfolded> {
         let is_one_norm = smallest.is("norm", 1) || smallest.is("spread", 1);
-        if is_scalar(smallest) && !(is_one_norm && grows(largest, &Facts::of(self.law, &Tree::leaf("all")))) {
+        if is_scalar(smallest) && !(is_one_norm && grows(largest, &self.facts)) {
             return Err(unknown("statement", "`<=` that is not one norm below what grows with norms"));
         }
         Ok(())
@@ -76,16 +76,5 @@ impl Unfolder<'_> {
         let (left, right) = (self.term(x, place)?, self.term(y, place)?);
         self.claims.push((Relation::Equal, left, right));
         Ok(())
-    }
-}
-
-/// Whether a term is 0 by how it is built.
-fn is_zero(tree: &Tree) -> bool {
-    match (&*tree.op, tree.args.as_slice()) {
-        ("sc", [factor, matrix]) => *factor == Tree::leaf("0") || is_zero(matrix),
-        ("*", factors) => factors.iter().any(is_zero),
-        ("+", summands) => summands.iter().all(is_zero),
-        ("T", [matrix]) => is_zero(matrix),
-        _ => false,
     }
 }
