@@ -11,6 +11,30 @@ pub struct Monomial {
 }
 
 impl Monomial {
+    /// 1.
+    pub const ONE: Self = Self { numerator: 1, denominator: 1, symbols: Vec::new() };
+
+    /// A whole number.
+    pub fn whole(n: i64) -> Self {
+        Self { numerator: n, ..Self::ONE }
+    }
+
+    /// Whether it is 0.
+    pub fn is_zero(&self) -> bool {
+        self.numerator == 0
+    }
+
+    /// The sum of two multiples of the same symbols; `None` for others, or if a part of the fraction leaves 64 bits.
+    pub fn plus(&self, other: &Self) -> Option<Self> {
+        if self.symbols != other.symbols {
+            return None;
+        }
+        let over = |x: &Self, y: &Self| x.numerator.checked_mul(y.denominator);
+        let numerator = over(self, other)?.checked_add(over(other, self)?)?;
+        let denominator = self.denominator.checked_mul(other.denominator)?;
+        Self { numerator, denominator, symbols: self.symbols.clone() }.reduced()
+    }
+
     /// A fraction; `None` for a denominator of 0.
     pub fn fraction(numerator: i64, denominator: i64) -> Option<Self> {
         Self { numerator, denominator, symbols: Vec::new() }.reduced()
@@ -51,7 +75,7 @@ impl Monomial {
 
     /// Reads what [`Display`](fmt::Display) wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut product = Self::fraction(1, 1)?;
+        let mut product = Self::ONE;
         for (at, part) in text.split('*').enumerate() {
             let (numerator, denominator) = part.split_once('/').unwrap_or((part, "1"));
             let factor = match (at, numerator.parse(), denominator.parse()) {

@@ -242,6 +242,7 @@ fn derivation_lines(derivation: &Derivation) -> Vec<Line> {
             (&step.after, apart, reason)
         }
         Move::Arithmetic => (&step.after, Relation::Equal, "numbers collected"),
+        Move::More => (&step.after, apart, "what one side has more is not negative"),
     });
     lines(&derivation.start, steps)
 }
@@ -259,6 +260,9 @@ fn lines<'a>(start: &Tree, steps: impl Iterator<Item = (&'a Tree, Relation, &'st
 }
 
 fn rule_reason(name: &str) -> &'static str {
+    if name == rewrite::COLLECTED {
+        return "sums are commutative; multiples of one matrix add up";
+    }
     RULES.iter().find(|rule| rule.name == name).map_or("", |rule| rule.reason)
 }
 

@@ -207,11 +207,17 @@ impl<'a> Unfolder<'a> {
                 let factors = [self.term(x, place)?, self.term(y, place)?];
                 Ok(Tree::new("*", factors))
             }
-            ExprKind::Binary(BinaryOp::Mul, x, y) => match (number(x), number(y)) {
-                (Some(k), _) => Ok(Tree::new("sc", [Tree::leaf(&k.to_string()), self.term(y, place)?])),
-                (None, Some(k)) => Ok(Tree::new("sc", [Tree::leaf(&k.to_string()), self.term(x, place)?])),
-                (None, None) => Err(unknown("product", "two matrices")),
-            },
+            ExprKind::Binary(BinaryOp::Mul, x, y) => {
+                let (numbers, of) = match (self.numbers(x, place), self.numbers(y, place)) {
+                    (Some(numbers), _) => (numbers, y),
+                    (None, Some(numbers)) => (numbers, x),
+                    (None, None) => return Err(unknown("product", "a factor that is no sum of products of numbers")),
+                };
+                let of = self.term(of, place)?;
+                let multiples = numbers.iter().map(|k| Tree::new("sc", [Tree::leaf(&k.to_string()), of.clone()]));
+                let sum = multiples.reduce(|sum, next| Tree::new("+", [sum, next]));
+                sum.ok_or_else(|| unknown("product", "no number"))
+            }
             ExprKind::Binary(BinaryOp::Div, x, y) => {
                 let inverse = self.inverse(y)?;
                 Ok(Tree::new("sc", [Tree::leaf(&inverse.to_string()), self.term(x, place)?]))
@@ -283,18 +289,6 @@ fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
     match domain(law, name) {
         Some(Domain::Index { .. } | Domain::Subset(_)) => Ok(name.clone()),
         _ => Err(unknown("index", format!("`{name}`, which is no variable"))),
-    }
-}
-
-/// The number that an expression stands for; `None` for a matrix.
-fn number(expr: &Expr) -> Option<Monomial> {
-    match &expr.kind {
-        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-        ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => Monomial::fraction(*x as i64, 1),
-        ExprKind::Unary(UnaryOp::Neg, x) => number(x)?.times(&Monomial::fraction(-1, 1)?),
-        ExprKind::Binary(BinaryOp::Mul, x, y) => number(x)?.times(&number(y)?),
-        ExprKind::Name(name) if name.chars().next().is_some_and(char::is_lowercase) => Some(Monomial::symbol(name)),
-        _ => None,
     }
 }
 

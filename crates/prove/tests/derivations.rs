@@ -63,6 +63,7 @@ fn an_altered_derivation_is_refused() {
                 Move::Lemma("triangle".to_owned()),
                 Move::Rule { name: "softmax-of-one-column".to_owned(), forward: true },
                 Move::Arithmetic,
+                Move::More,
             ] {
                 let mut derivation = whole.clone();
                 if derivation.steps[at].by != by {
@@ -87,6 +88,28 @@ fn an_altered_derivation_is_refused() {
 fn status(given: &str, expect: &str) -> Status {
     let text = format!("law: x\ntitle: t\n{given}expect: {expect}\noptions: []\nproof: derivation\ncatches: []\n");
     prove(&CheckedLaw::from_yaml("x.yaml", &text).unwrap()).status
+}
+
+/// Bounds that anyone would write down: the triangle inequality, a looser factor, one norm below the other.
+#[test]
+fn plain_bounds_are_derived() {
+    let given = "given:\n  A: matrix(n_q, d_k)\n  B: matrix(n_q, d_k)\n  c: real(0.5..2)\nlet:\n  g: norm_max(A)\n";
+    for (expect, holds) in [
+        ("norm_max(A + B) <= norm_max(A) + norm_max(B)", true),
+        ("norm_max(A - B) <= norm_max(B) + norm_max(A)", true),
+        ("norm_max(c * A + B) <= c * norm_max(A) + norm_max(B)", true),
+        ("norm_max(attention(Q, K, V)) <= 2 * norm_max(V)", true),
+        ("norm_max(A) <= norm_2(A) + c", true),
+        ("norm_max(g * (A + B) - g * (B + A)) <= 0", true),
+        ("norm_max(A + B) <= norm_max(A)", false),
+        ("norm_max(2 * A) <= norm_max(A)", false),
+        ("norm_max(A) <= norm_2(A) - c", false),
+        ("norm_max(A) <= norm_max(A) + norm_max(B) - c", false),
+        ("norm_max(A) <= (c - 1) * norm_max(A)", false),
+    ] {
+        let status = status(given, expect);
+        assert_eq!(status == Status::Proved, holds, "{expect}: {status:?}");
+    }
 }
 
 /// Bounds that are too small, of the other direction, or said of what is not declared.

@@ -1,7 +1,7 @@
 //! Laws of the repository, proved for all shapes by rewriting; and proofs that are not.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use qkvet_prove::rewrite::{Chain, Found, check, prove};
+use qkvet_prove::rewrite::{COLLECTED, Chain, Found, Step, check, prove};
 use qkvet_prove::tree::{Shapes, Tree};
 use qkvet_prove::unfold::{Claim, Relation, unfold};
 use qkvet_spec::{Catalog, CheckedLaw, Proof};
@@ -96,6 +96,36 @@ fn what_is_false_is_not_proved() {
         let (left, right) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
         let found = prove(&left, &right, &names());
         assert!(matches!(found, Found::Saturated | Found::Limit), "{left} = {right}: {found:?}");
+    }
+}
+
+/// Sums in any order and multiples of one matrix; what is not the same sum is none.
+#[test]
+fn sums_are_collected() {
+    let step = |left: &str, right: &str| {
+        let (start, after) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
+        let steps = vec![Step { rule: COLLECTED.to_owned(), forward: true, after: after.clone() }];
+        check(&Chain { start, steps }, &after, &names()).is_ok()
+    };
+    let weights = "(soft (* Q (T K)) all none)";
+    for (left, right, equal) in [
+        ("(+ Q X)", "(+ X Q)", true),
+        ("(+ (+ Q X) (+ Q Q))", "(+ X (sc 3 Q))", true),
+        ("(+ (sc c Q) (sc -1 (sc c Q)))", "(sc 0 X)", true),
+        ("(+ Q (sc 0 X))", "Q", true),
+        (&format!("(* {weights} (+ V (sc 2 V)))"), &format!("(* {weights} (sc 3 V))"), true),
+        ("(+ Q X)", "(+ Q Q)", false),
+        ("(+ Q Q)", "(sc 3 Q)", false),
+        ("(+ (sc c Q) (sc b Q))", "(sc c Q)", false),
+        ("(+ Q (sc -1 X))", "(+ X (sc -1 Q))", false),
+        ("(* Q (T K))", "(* K (T Q))", false),
+        ("(sc 0 Q)", "Q", false),
+    ] {
+        assert_eq!(step(left, right), equal, "{left} = {right}");
+        let (left, right) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
+        let found = prove(&left, &right, &names());
+        let proved = matches!(&found, Found::Chain(chain) if check(chain, &right, &names()).is_ok());
+        assert_eq!(proved, equal, "{left} = {right}: {found:?}");
     }
 }
 

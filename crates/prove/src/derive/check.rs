@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Facts, meets};
 use super::lemmas::{LEMMAS, Lemma};
-use super::scalar::{are_equal, is_non_negative};
+use super::scalar::{are_equal, is_at_most, is_non_negative};
 use super::{Derivation, Move, Step};
 use crate::rewrite::{self, instantiated, is_step, matches};
 use crate::tree::{Shapes, Tree, shape};
@@ -62,6 +62,10 @@ pub fn check(
                 follows(lemma, (smaller, larger), names, facts)
             }),
             Move::Arithmetic => are_equal(before, after),
+            Move::More => {
+                let (smaller, larger) = if derivation.upward { (before, after) } else { (after, before) };
+                is_at_most(smaller, larger, facts)
+            }
         };
         if !follows || claimed.is_none() || shape(after, names) != claimed {
             return Err(CheckError::Step { step: at + 1, by: format!("{by:?}"), got: after.to_string() });

@@ -28,6 +28,8 @@ pub enum Move {
     Lemma(String),
     /// Numbers collected: the terms are equal.
     Arithmetic,
+    /// The larger of two numbers is the smaller and what is not negative.
+    More,
 }
 
 /// One step.

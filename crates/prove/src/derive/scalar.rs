@@ -71,6 +71,17 @@ pub(crate) fn are_equal(x: &Tree, y: &Tree) -> bool {
     polynomial(x).is_some_and(|left| Some(left) == polynomial(y))
 }
 
+/// Whether `x ≤ y` because what `y` has more, which is something, is a sum of products of what is not negative.
+pub(crate) fn is_at_most(x: &Tree, y: &Tree, facts: &Facts) -> bool {
+    let (Some(x), Some(mut more)) = (polynomial(x), polynomial(y)) else { return false };
+    x.into_iter().for_each(|(names, factor)| add(&mut more, names, -factor));
+    let is_known = |name: &String| {
+        // Norms, spreads, distances and exponentials stand as terms in parentheses.
+        name.contains('(') && !name.starts_with("inv(") || facts.is_non_negative_number(name)
+    };
+    !more.is_empty() && more.iter().all(|(names, factor)| *factor > RBig::ZERO && names.iter().all(is_known))
+}
+
 /// Whether a number is not negative, by how it is built.
 pub(crate) fn is_non_negative(tree: &Tree, facts: &Facts) -> bool {
     match (&*tree.op, tree.args.as_slice()) {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Facts, meets};
 use super::lemmas::LEMMAS;
-use super::scalar::{are_equal, is_non_negative, is_scalar};
+use super::scalar::{are_equal, is_at_most, is_non_negative, is_scalar};
 use super::{Derivation, Move, Step};
-use crate::rewrite::{self, Space, instantiated};
+use crate::rewrite::{self, COLLECTED, Space, collected, instantiated, leaves};
 use crate::tree::{Shapes, Tree, is_zero, shape};
 
 /// Limits of one saturation: lemmas ask for a form a few rules away.
@@ -18,12 +18,44 @@ const MAX_DEPTH: usize = 10;
 
 /// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no disproof.
 pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
+    // Zero is the end of a sign, and stays as it is written.
+    let of_side = |side: &Tree| if is_zero(side) { side.clone() } else { collected(side, names) };
+    let (from, to) = (of_side(left), of_side(right));
+    let with_sums = || {
+        let found = of_sides((&from, &to), names, facts)?;
+        let (start, end) = if found.upward { (left, right) } else { (right, left) };
+        Some(between(start, found, end))
+    };
+    match (from == *left && to == *right, leaves(&from) + leaves(&to) < leaves(left) + leaves(right)) {
+        (true, _) => of_sides((left, right), names, facts),
+        // What cancels only leads the search astray.
+        (false, true) => with_sums(),
+        (false, false) => of_sides((left, right), names, facts).or_else(with_sums),
+    }
+}
+
+/// A derivation between the collected forms of two terms, as one between the terms.
+fn between(start: &Tree, found: Derivation, end: &Tree) -> Derivation {
+    let by = || Move::Rule { name: COLLECTED.to_owned(), forward: true };
+    let Derivation { upward, start: first, mut steps } = found;
+    if first != *start {
+        steps.insert(0, Step { by: by(), after: first });
+    }
+    if steps.last().map_or(start, |last| &last.after) != end {
+        steps.push(Step { by: by(), after: end.clone() });
+    }
+    Derivation { upward, start: start.clone(), steps }
+}
+
+fn of_sides((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
     // Rules in their own direction alone are quick, and often enough.
     let ways = [(true, true), (true, false), (false, true), (false, false)];
+    let ways =
+        [false, true].into_iter().flat_map(|coarse| ways.map(|(forward_only, upward)| (coarse, forward_only, upward)));
     // Zero has every form, none of which says where to go.
-    ways.into_iter().filter(|(_, upward)| !(is_zero(left) && *upward)).find_map(|(forward_only, upward)| {
+    ways.filter(|(.., upward)| !(is_zero(left) && *upward)).find_map(|(coarse, forward_only, upward)| {
         let (start, end) = if upward { (left, right) } else { (right, left) };
-        let mut search = Search { end, upward, forward_only, names, facts, spaces: 0, seen: BTreeSet::new() };
+        let mut search = Search { end, upward, forward_only, coarse, names, facts, spaces: 0, seen: BTreeSet::new() };
         let steps = search.reach(start, MAX_DEPTH)?;
         Some(Derivation { upward, start: start.clone(), steps })
     })
@@ -33,6 +65,8 @@ struct Search<'a> {
     end: &'a Tree,
     upward: bool,
     forward_only: bool,
+    /// Whether coarse lemmas are used too.
+    coarse: bool,
     names: &'a Shapes,
     facts: &'a Facts,
     spaces: usize,
@@ -50,6 +84,10 @@ impl Search<'_> {
         }
         if is_scalar(term) && are_equal(term, self.end) {
             return Some(vec![Step { by: Move::Arithmetic, after: self.end.clone() }]);
+        }
+        let (smaller, larger) = if self.upward { (term, self.end) } else { (self.end, term) };
+        if is_scalar(term) && is_at_most(smaller, larger, self.facts) {
+            return Some(vec![Step { by: Move::More, after: self.end.clone() }]);
         }
         if depth == 0 {
             return None;
@@ -74,7 +112,11 @@ impl Search<'_> {
         for path in parts {
             let part = at(term, &path);
             let is_near = |tree: &&Tree| (tree.op == part.op || !is_scalar(part)) && is_zero(tree) == is_zero(part);
-            let targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(is_near).collect();
+            let mut targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(is_near).collect();
+            // A number without parts is reached as a whole or not at all.
+            if path.is_empty() && wanted.is_empty() {
+                targets.push(self.end);
+            }
             if targets.contains(&part) && is_scalar(part) {
                 continue;
             }
@@ -97,7 +139,7 @@ impl Search<'_> {
                 return vec![by_rules(chain)];
             }
         }
-        for lemma in LEMMAS {
+        for lemma in LEMMAS.iter().filter(|lemma| self.coarse || !lemma.is_coarse) {
             let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else { continue };
             let (from, to) = if self.upward { (&left, &right) } else { (&right, &left) };
             if is_scalar(from) != is_scalar(part) {

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::collect::collected;
 use super::rules::{RULES, Rule, When};
 use super::{Chain, Step};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
+
+/// The name of the step that leads from a term to one with the same sums, written in another order or collected.
+pub const COLLECTED: &str = "sums-collected";
 
 /// Why a chain is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +84,7 @@ pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError
     let mut before = &chain.start;
     for (at, one @ Step { rule, after, .. }) in chain.steps.iter().enumerate() {
         let step = at + 1;
-        if known(rule).is_none() {
+        if known(rule).is_none() && rule != COLLECTED {
             return Err(CheckError::Rule { step, rule: rule.clone() });
         }
         if !is_step(one, before, names) {
@@ -119,6 +123,9 @@ pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
 
 /// Whether a step follows from the term before it.
 pub(crate) fn is_step(step: &Step, before: &Tree, names: &Shapes) -> bool {
+    if step.rule == COLLECTED {
+        return collected(before, names) == collected(&step.after, names);
+    }
     // Used backwards, a rule leads from the term after it to the term before it.
     let (from, to) = if step.forward { (before, &step.after) } else { (&step.after, before) };
     known(&step.rule).is_some_and(|rule| follows(&rule, from, to, names))

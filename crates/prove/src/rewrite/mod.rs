@@ -1,12 +1,15 @@
 //! Proofs by rewriting: equality saturation finds the way, [`check`] walks it again with code of its own.
 
 mod check;
+mod collect;
 mod language;
 mod rules;
 mod search;
 
+pub use check::COLLECTED;
 pub use check::{CheckError, check};
 pub(crate) use check::{instantiated, is_step, matches};
+pub(crate) use collect::{collected, leaves};
 pub use rules::{RULES, Rule, When};
 pub(crate) use search::Space;
 pub use search::{Found, prove};

@@ -7,7 +7,8 @@ use egg::{
     StopReason, SymbolLang,
 };
 
-use super::check::shortened;
+use super::check::{COLLECTED, shortened};
+use super::collect::{collected, leaves};
 use super::language::{Graph, ShapeOf, all_rewrites, expression};
 use super::{Chain, Step};
 use crate::tree::{Shapes, Tree};
@@ -38,10 +39,31 @@ pub enum Found {
 /// No clock is read: the limits count nodes and rounds, so that the result is the same everywhere.
 pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
     // Rules in their own direction alone, which mostly simplify, give the shorter proofs.
-    let mut space = Space::forward(&[left, right], names, (MAX_NODES / 10, MAX_ROUNDS));
-    if !space.are_equal(left, right) {
-        space = Space::new(&[left, right], names, (MAX_NODES, MAX_ROUNDS));
+    let few = (MAX_NODES / 10, MAX_ROUNDS);
+    let first = meet(Space::forward(&[left, right], names, few), left, right);
+    if !matches!(first, Found::Saturated | Found::Limit) {
+        return first;
     }
+    let (from, to) = (collected(left, names), collected(right, names));
+    let all = (MAX_NODES, MAX_ROUNDS);
+    let whole = || meet(Space::new(&[left, right], names, all), left, right);
+    if from == *left && to == *right {
+        return whole();
+    }
+    let with_sums = || {
+        let spaces = [Space::forward, Space::new].into_iter().zip([few, all]);
+        let mut found = spaces.map(|(space, limits)| meet(space(&[&from, &to], names, limits), &from, &to));
+        found.find_map(|found| if let Found::Chain(chain) = found { Some(chain) } else { None })
+    };
+    // What cancels only leads the search astray.
+    let cancels = leaves(&from) + leaves(&to) < leaves(left) + leaves(right);
+    match if cancels { Found::Limit } else { whole() } {
+        Found::Chain(chain) => Found::Chain(chain),
+        otherwise => with_sums().map_or(otherwise, |chain| Found::Chain(between(left, chain, right))),
+    }
+}
+
+fn meet(mut space: Space, left: &Tree, right: &Tree) -> Found {
     if space.runner.egraph.analysis.is_unsound {
         return Found::Unsound;
     }
@@ -50,6 +72,18 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
         None if space.is_saturated() => Found::Saturated,
         None => Found::Limit,
     }
+}
+
+/// A chain between the collected forms of two terms, as one between the terms.
+fn between(left: &Tree, Chain { start, mut steps }: Chain, right: &Tree) -> Chain {
+    let collect = |after: &Tree| Step { rule: COLLECTED.to_owned(), forward: true, after: after.clone() };
+    if start != *left {
+        steps.insert(0, collect(&start));
+    }
+    if steps.last().map_or(left, |last| &last.after) != right {
+        steps.push(collect(right));
+    }
+    Chain { start: left.clone(), steps }
 }
 
 /// What the rules make of some terms; of two, until they meet.

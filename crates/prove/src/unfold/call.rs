@@ -3,7 +3,7 @@
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CallOption, Domain};
 
-use super::{NotUnfolded, OneHead, Place, Unfolder, number, scores, unknown};
+use super::{NotUnfolded, OneHead, Place, Unfolder, scores, unknown};
 use crate::tree::Tree;
 
 impl Unfolder<'_> {
@@ -29,7 +29,7 @@ impl Unfolder<'_> {
         let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
         let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
         let scale = match argument("scale") {
-            Some(scale) => number(scale).ok_or_else(|| unknown("scale", "an expression"))?.to_string(),
+            Some(scale) => self.number(scale, place).ok_or_else(|| unknown("scale", "an expression"))?.to_string(),
             // What is not given depends on the width alone.
             None if d_k == "d_k" => "scale#".to_owned(),
             None => format!("scale({d_k})"),

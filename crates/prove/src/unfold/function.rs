@@ -4,7 +4,7 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 use qkvet_spec::{CheckedLaw, Domain};
 
 use super::extents::least;
-use super::{NotUnfolded, OneHead, Place, Unfolder, domain, extent, number, text, unknown, variable};
+use super::{NotUnfolded, OneHead, Place, Unfolder, domain, extent, text, unknown, variable};
 use crate::number::Monomial;
 use crate::tree::Tree;
 
@@ -96,7 +96,8 @@ impl Unfolder<'_> {
             "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
                 let n = self.term(&args[0], place)?;
                 let (rows, _) = self.shape(&n)?;
-                let factor = number(&args[2]).ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
+                let factor =
+                    self.number(&args[2], place).ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
                 let index = index(&args[1])?;
                 if Some(&factor) == Monomial::fraction(-1, 1).as_ref() {
                     let own = format!("flip-{index}:{rows}");

@@ -4,11 +4,14 @@ use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{CheckedLaw, Domain};
 
-use super::{NotUnfolded, Place, Unfolder, domain, number, unknown};
+use super::{NotUnfolded, Place, Unfolder, domain, unknown};
+use crate::number::Monomial;
 use crate::tree::Tree;
 
 /// Largest power of two that a decimal number is a fraction of.
 const MAX_DENOMINATOR: i64 = 1 << 20;
+/// Summands of one number.
+const MAX_NUMBERS: usize = 16;
 
 impl Unfolder<'_> {
     /// Whether an expression is a number rather than a matrix.
@@ -28,6 +31,38 @@ impl Unfolder<'_> {
         }
     }
 
+    /// The numbers whose sum an expression is, each a product; `None` for a matrix, and for numbers made otherwise.
+    pub(super) fn numbers(&self, expr: &Expr, place: &Place) -> Option<Vec<Monomial>> {
+        let all = match &expr.kind {
+            ExprKind::Number(x) => vec![Monomial::parse(&decimal(*x)?)?],
+            ExprKind::Unary(UnaryOp::Neg, x) => products(&self.numbers(x, place)?, &[minus_one()])?,
+            ExprKind::Binary(BinaryOp::Add, x, y) => [self.numbers(x, place)?, self.numbers(y, place)?].concat(),
+            ExprKind::Binary(BinaryOp::Sub, x, y) => {
+                [self.numbers(x, place)?, products(&self.numbers(y, place)?, &[minus_one()])?].concat()
+            }
+            ExprKind::Binary(BinaryOp::Mul, x, y) => products(&self.numbers(x, place)?, &self.numbers(y, place)?)?,
+            ExprKind::Binary(BinaryOp::Div, x, y) => products(&self.numbers(x, place)?, &[self.inverse(y).ok()?])?,
+            ExprKind::Name(name) => match self.abbreviation(name, place) {
+                // What is no sum of products stands for itself.
+                Some((expr, lets)) if self.is_scalar(expr, &Place { lets, ..place.clone() }) => {
+                    let inner = self.numbers(expr, &Place { lets, ..place.clone() });
+                    inner.unwrap_or_else(|| vec![Monomial::symbol(name)])
+                }
+                Some(_) => return None,
+                None if is_number(self.law, name) => vec![Monomial::symbol(name)],
+                None => return None,
+            },
+            _ => return None,
+        };
+        (all.len() <= MAX_NUMBERS).then_some(all)
+    }
+
+    /// The number that an expression stands for, if it is one product.
+    pub(super) fn number(&self, expr: &Expr, place: &Place) -> Option<Monomial> {
+        let mut numbers = self.numbers(expr, place)?;
+        if numbers.len() == 1 { numbers.pop() } else { None }
+    }
+
     /// A number as a term.
     pub(super) fn scalar(&mut self, expr: &Expr, place: &Place) -> Result<Tree, NotUnfolded> {
         self.count()?;
@@ -45,9 +80,9 @@ impl Unfolder<'_> {
             }
             ExprKind::Binary(BinaryOp::Sub, x, y) => {
                 // `x − 1` keeps its form: it is not negative where `x` is at least 1.
-                let less = match number(y).filter(|y| y.symbols().is_empty()) {
+                let less = match self.number(y, place).filter(|y| y.symbols().is_empty()) {
                     Some(number) => constant(
-                        &number.times(&minus_one()?).ok_or_else(|| unknown("number", "a large one"))?.to_string(),
+                        &number.times(&minus_one()).ok_or_else(|| unknown("number", "a large one"))?.to_string(),
                     ),
                     None => product(constant("-1"), self.scalar(y, place)?),
                 };
@@ -70,8 +105,13 @@ impl Unfolder<'_> {
     }
 }
 
-fn minus_one() -> Result<crate::number::Monomial, NotUnfolded> {
-    crate::number::Monomial::fraction(-1, 1).ok_or_else(|| unknown("number", "-1"))
+/// Every one of the first times every one of the second.
+fn products(x: &[Monomial], y: &[Monomial]) -> Option<Vec<Monomial>> {
+    x.iter().flat_map(|x| y.iter().map(|y| x.times(y))).collect()
+}
+
+fn minus_one() -> Monomial {
+    Monomial::whole(-1)
 }
 
 /// A decimal number as a fraction, where it is one of a power of two.
@@ -82,7 +122,7 @@ fn decimal(x: f64) -> Option<String> {
         let scaled = x * denominator as f64;
         if scaled.fract() == 0.0 && scaled.abs() < 1e9 {
             #[expect(clippy::cast_possible_truncation, reason = "a small whole number")]
-            return crate::number::Monomial::fraction(scaled as i64, denominator).map(|number| number.to_string());
+            return Monomial::fraction(scaled as i64, denominator).map(|number| number.to_string());
         }
         denominator *= 2;
     }

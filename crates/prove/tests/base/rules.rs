@@ -70,7 +70,7 @@ fn rules_hold_and_their_wrong_variants_do_not() {
     let mut words = Words(1);
     for rule in RULES.iter() {
         let mut refuted = 0;
-        for _ in 0..40 {
+        for _ in 0..200 {
             let names = draw(rule, &mut words);
             let right = difference(rule.left, rule.right, &names);
             assert!(right < 1e-10, "{}: {right:e}", rule.name);

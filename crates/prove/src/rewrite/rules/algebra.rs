@@ -149,4 +149,6 @@ pub(super) const RULES: &[Rule] = &[
         "a 2 3",
         "(* (one (rows ?a)) (T (one (cols ?a))))",
     ),
+    rule("norm-of-zero", ("(norm (sc 0 ?a))", "(num 0)"), false, "‖0‖ = 0", "a 2 3", "(num 1)"),
+    rule("norm-2-of-zero", ("(norm2 (sc 0 ?a))", "(num 0)"), false, "‖0‖ = 0", "a 2 3", "(num 1)"),
 ];
