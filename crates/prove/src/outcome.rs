@@ -4,7 +4,7 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CheckedLaw, Proof};
 
 use crate::derive::{self, Derivation, LEMMAS, Move, derive};
-use crate::exact::{Search, search};
+use crate::exact::{Search, says_something, search};
 use crate::moments;
 use crate::render::{Style, render};
 use crate::rewrite::{self, Chain, Found, RULES};
@@ -117,6 +117,11 @@ pub struct Outcome {
 pub fn prove(law: &CheckedLaw) -> Outcome {
     let method = law.law.proof;
     let outcome = |status, lines| Outcome { status, method, lines };
+    if !says_something(law) {
+        // Of nothing everything is true.
+        let reason = "no extents were found of which its condition (`where`) holds".to_owned();
+        return outcome(Status::Unknown(reason), Vec::new());
+    }
     match method {
         // Before a search for what cannot be found, a route that knows nothing of how a law is written out.
         Proof::Rewrite | Proof::Derivation => match on_instances(law, SIZE - 1) {

@@ -149,6 +149,24 @@ fn layers_are_equivariant_unless_positions_are_added() {
     assert!(!proved(with_positions(permuted), format!("(* (perm r) {})", with_positions("X"))));
 }
 
+/// Of no extents everything is true; a mask of every head says nothing of one matrix of scores.
+#[test]
+fn what_has_no_instance_is_not_proved() {
+    let law = |lines: &str, expect: &str| {
+        let text = format!("law: x\ntitle: t\n{lines}expect: {expect}\noptions: [mask]\nproof: rewrite\ncatches: []\n");
+        CheckedLaw::from_yaml("x.yaml", &text)
+    };
+    let negated = "attention(Q, K, V) == attention(-Q, -K, V)";
+    let status = |lines: &str| qkvet_prove::outcome::prove(&law(lines, negated).unwrap()).status.name();
+    assert_eq!(status("where: n_k >= 2 and n_k <= 1\n"), "unknown");
+    assert_eq!(status("where: n_k >= 128\n"), "proved");
+    assert_eq!(status("where: n_q == n_k and h_q == 4\n"), "proved");
+    let given = "given:\n  A: matrix(n_q, d_k)\n  B: matrix(n_k, d_k)\n  M: mask(n_q, n_k)\n";
+    let error = law(given, "attention(A, B, V, mask=M) == attention(-A, -B, V, mask=M)").unwrap_err().to_string();
+    assert!(error.contains("no more than the one matrix of queries, got (b, h_q) matrices"), "{error}");
+    assert!(law(given, "attention(Q, B, V, mask=M) == attention(-Q, -B, V, mask=M)").is_ok());
+}
+
 /// Names that the prover has for things of the case, and abbreviations that hide what they are made of.
 #[test]
 fn names_are_not_taken_for_others() {

@@ -6,7 +6,7 @@ use super::facts::{Facts, meets};
 use super::lemmas::LEMMAS;
 use super::scalar::{are_equal, is_at_most, is_non_negative, is_scalar};
 use super::{Derivation, Move, Step};
-use crate::rewrite::{self, COLLECTED, Space, collected, instantiated, leaves};
+use crate::rewrite::{self, COLLECTED, Space, cancels, collected, instantiated};
 use crate::tree::{Shapes, Tree, is_zero, shape};
 
 /// Limits of one saturation: lemmas ask for a form a few rules away.
@@ -26,9 +26,8 @@ pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> O
         let (start, end) = if found.upward { (left, right) } else { (right, left) };
         Some(between(start, found, end))
     };
-    match (from == *left && to == *right, leaves(&from) + leaves(&to) < leaves(left) + leaves(right)) {
+    match (from == *left && to == *right, cancels([left, right], [&from, &to])) {
         (true, _) => of_sides((left, right), names, facts),
-        // What cancels only leads the search astray.
         (false, true) => with_sums(),
         (false, false) => of_sides((left, right), names, facts).or_else(with_sums),
     }
@@ -49,11 +48,10 @@ fn between(start: &Tree, found: Derivation, end: &Tree) -> Derivation {
 
 fn of_sides((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
     // Rules in their own direction alone are quick, and often enough.
-    let ways = [(true, true), (true, false), (false, true), (false, false)];
     let ways =
-        [false, true].into_iter().flat_map(|coarse| ways.map(|(forward_only, upward)| (coarse, forward_only, upward)));
+        [(false, true), (false, false), (true, true)].map(|way| [(way, true), (way, false)]).into_iter().flatten();
     // Zero has every form, none of which says where to go.
-    ways.filter(|(.., upward)| !(is_zero(left) && *upward)).find_map(|(coarse, forward_only, upward)| {
+    ways.filter(|(.., upward)| !(is_zero(left) && *upward)).find_map(|((coarse, forward_only), upward)| {
         let (start, end) = if upward { (left, right) } else { (right, left) };
         let mut search = Search { end, upward, forward_only, coarse, names, facts, spaces: 0, seen: BTreeSet::new() };
         let steps = search.reach(start, MAX_DEPTH)?;

@@ -86,6 +86,20 @@ pub(super) fn is_possible(law: &CheckedLaw, dims: Dims) -> bool {
     meets_condition(law, dims, OptionSet::default()) || meets_condition(law, dims, all)
 }
 
+/// Whether the law's condition holds of any extents: of small ones, or of those that it names and few more.
+pub(crate) fn says_something(law: &CheckedLaw) -> bool {
+    let Some(condition) = &law.law.condition else { return true };
+    let least = |name: &str, n: usize| n.max(usize::try_from(condition.least(name)).unwrap_or(0));
+    let raised = |d: Dims| Dims {
+        n_q: least("n_q", d.n_q),
+        n_k: least("n_k", d.n_k),
+        d_k: least("d_k", d.d_k),
+        d_v: least("d_v", d.d_v),
+        ..d
+    };
+    all_extents(3).into_iter().any(|dims| is_possible(law, dims) || is_possible(law, raised(dims)))
+}
+
 /// Extents up to `size`, small ones first, and among those of one size the ones with as many queries as keys last.
 pub(super) fn all_extents(size: usize) -> Vec<Dims> {
     let mut all = Vec::new();

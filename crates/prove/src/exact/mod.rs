@@ -20,6 +20,7 @@ mod relation;
 mod search;
 mod shrink;
 
+pub(crate) use draw::says_something;
 pub use evaluate::evaluate;
 pub use instance::{ExactOptions, Instance, NoValue, Value};
 pub use matrices::ExactMatrices;

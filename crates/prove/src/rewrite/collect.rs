@@ -2,6 +2,8 @@
 //!
 //! Sums are commutative, but a rule that says so would make every order of every sum: instead a sum has one form.
 
+use std::collections::BTreeSet;
+
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, is_zero, shape};
 
@@ -25,12 +27,22 @@ pub(crate) fn collected(term: &Tree, names: &Shapes) -> Tree {
     }
 }
 
-/// How many matrices a term names, each as often as it does.
-pub(crate) fn leaves(tree: &Tree) -> usize {
+/// Whether a sum in one of two terms loses a matrix when they are collected: what cancels only leads a search astray.
+pub(crate) fn cancels(terms: [&Tree; 2], collected: [&Tree; 2]) -> bool {
+    let named = |terms: [&Tree; 2]| {
+        let mut names = BTreeSet::new();
+        terms.iter().for_each(|term| leaves(term, &mut names));
+        names.len()
+    };
+    named(collected) < named(terms)
+}
+
+fn leaves<'a>(tree: &'a Tree, names: &mut BTreeSet<&'a str>) {
     match (&*tree.op, tree.args.as_slice()) {
-        ("sc", [_, matrix]) => leaves(matrix),
-        (_, []) => 1,
-        (_, args) => args.iter().map(leaves).sum(),
+        ("sc", [_, matrix]) => leaves(matrix, names),
+        ("one", _) => {}
+        (name, []) => _ = names.insert(name),
+        (_, args) => args.iter().for_each(|arg| leaves(arg, names)),
     }
 }
 

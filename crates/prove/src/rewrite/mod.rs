@@ -9,7 +9,7 @@ mod search;
 pub use check::COLLECTED;
 pub use check::{CheckError, check};
 pub(crate) use check::{instantiated, is_step, matches};
-pub(crate) use collect::{collected, leaves};
+pub(crate) use collect::{cancels, collected};
 pub use rules::{RULES, Rule, When};
 pub(crate) use search::Space;
 pub use search::{Found, prove};

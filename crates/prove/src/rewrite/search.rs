@@ -8,7 +8,7 @@ use egg::{
 };
 
 use super::check::{COLLECTED, shortened};
-use super::collect::{collected, leaves};
+use super::collect::{cancels, collected};
 use super::language::{Graph, ShapeOf, all_rewrites, expression};
 use super::{Chain, Step};
 use crate::tree::{Shapes, Tree};
@@ -55,9 +55,7 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
         let mut found = spaces.map(|(space, limits)| meet(space(&[&from, &to], names, limits), &from, &to));
         found.find_map(|found| if let Found::Chain(chain) = found { Some(chain) } else { None })
     };
-    // What cancels only leads the search astray.
-    let cancels = leaves(&from) + leaves(&to) < leaves(left) + leaves(right);
-    match if cancels { Found::Limit } else { whole() } {
+    match if cancels([left, right], [&from, &to]) { Found::Limit } else { whole() } {
         Found::Chain(chain) => Found::Chain(chain),
         otherwise => with_sums().map_or(otherwise, |chain| Found::Chain(between(left, chain, right))),
     }

@@ -395,7 +395,7 @@ impl CallSite<'_> {
                 }
                 continue;
             }
-            let Type::Matrix { rows, cols, .. } = ty else {
+            let Type::Matrix { batch, heads, rows, cols } = ty else {
                 return Err(ExprError::new(
                     value.span.clone(),
                     format!("argument `{name}`: expected a matrix, got {}", ty.describe()),
@@ -406,6 +406,19 @@ impl CallSite<'_> {
                     value.span.clone(),
                     format!("argument `{name}`: expected ({n_q}, {n_k}), got ({rows}, {cols})"),
                 ));
+            }
+            if (batch.is_some() && batch != query.0) || (heads.is_some() && heads != query.1) {
+                let all = |lead: [&Option<Dim>; 2]| {
+                    let extents: Vec<String> = lead.into_iter().flatten().map(ToString::to_string).collect();
+                    if extents.is_empty() {
+                        "one matrix".to_owned()
+                    } else {
+                        format!("({}) matrices", extents.join(", "))
+                    }
+                };
+                let (queries, got) = (all([&query.0, &query.1]), all([&batch, &heads]));
+                let message = format!("argument `{name}`: expected no more than the {queries} of queries, got {got}");
+                return Err(ExprError::new(value.span.clone(), message));
             }
         }
         Ok(with(query, n_q, cols))
