@@ -366,6 +366,27 @@ fn every_printed_replay_line_works() {
     }
 }
 
+/// A false law would find fault with a right target; one that is not proved may.
+#[test]
+fn laws_of_the_user_are_looked_at_before_the_target() {
+    let folder = folder();
+    let check = |expect: &str, proof: &str, more: &[&str]| {
+        let law = format!("law: own\ntitle: t\nproof: {proof}\ncatches: []\nexpect: {expect}\noptions: []\n");
+        write(&folder, "own.yaml", &law);
+        let args = ["check", "builtin:flash", "--law", "own.yaml", "--suite", "smoke", "--dtype", "float64"];
+        run(folder.path(), &[&args, more].concat())
+    };
+    let tripled = "attention(Q, K, 2 * V) == 3 * attention(Q, K, V)";
+    check(tripled, "rewrite", &[])
+        .expect(2, &["law own: expected one that holds", "left  = 2", "qkvet prove --file own.yaml"]);
+    check(tripled, "rewrite", &["--convention", "causal=upper-left"])
+        .expect(1, &["law own is false of the standard meaning"]);
+    let true_but_unproved = "norm_max(attention(Q, K, V) - attention(Q, K, V, scale=1)) <= spread(V)";
+    check(true_but_unproved, "derivation", &[]).expect(0, &["law own: it held on small instances and is not proved"]);
+    let proved = check("attention(Q, K, 2 * V) == 2 * attention(Q, K, V)", "rewrite", &[]);
+    assert!(!proved.stderr.contains("law own"), "{}", proved.stderr);
+}
+
 #[test]
 fn hostile_laws_are_errors() {
     let folder = folder();

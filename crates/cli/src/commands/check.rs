@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, Dtype, Suite, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, parse_yaml};
 
 use super::frozen;
 use super::launch::{Manner, Subject, launch};
-use super::setup;
+use super::{own_laws, setup};
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 
@@ -27,12 +27,11 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
-    let subject = Subject {
-        cases: CaseSource::Suite { suite: &suite, seed: args.seed },
-        laws: laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?,
-        dtypes,
-        notices: Vec::new(),
-    };
+    let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
+    let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
+    let notices = own_laws::notices(&laws, catalog, has_conventions)?;
+    let notices = if args.quiet { Vec::new() } else { notices };
+    let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
     launch(catalog, subject, manner(args, target))
 }
 

@@ -8,6 +8,7 @@ mod frozen;
 mod launch;
 mod list;
 mod merge;
+mod own_laws;
 mod prove;
 mod replay;
 mod schema;

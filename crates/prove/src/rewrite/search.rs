@@ -21,6 +21,9 @@ const MAX_ROUNDS: usize = 30;
 /// Uses of one rule in a round.
 const MAX_USES: usize = 4_000;
 
+/// Ways in which one pattern is met that are looked at: what is zero has as many forms as there are terms.
+const MAX_MATCHES: usize = 500;
+
 /// What a search found.
 #[derive(Clone, Debug)]
 pub enum Found {
@@ -156,14 +159,15 @@ impl Space {
         Some(shortened(Chain { start: left.clone(), steps: steps.collect() }, &self.names))
     }
 
-    /// What the names of a pattern stand for where it is equal to a term, each by its smallest form.
+    /// What the names of a pattern stand for where it is equal to a term, each by its smallest form; the first ways of many.
     pub(crate) fn matches(&self, pattern: &Tree, term: &Tree) -> Vec<BTreeMap<String, Tree>> {
         let graph = &self.runner.egraph;
         let (Ok(pattern), Some(class)) = (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.class(term)) else {
             return Vec::new();
         };
         let smallest = Extractor::new(graph, AstSize);
-        let found = pattern.search_eclass(graph, class).map(|found| found.substs).unwrap_or_default();
+        let found = pattern.search_eclass_with_limit(graph, class, MAX_MATCHES);
+        let found = found.map(|found| found.substs).unwrap_or_default();
         let vars = pattern.vars();
         found
             .iter()
