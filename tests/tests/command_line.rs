@@ -162,13 +162,18 @@ fn unknown_names_get_the_nearest_known_one() {
     check(&["check", "builtin:flash", "--contract", "tile-64"], "such as bf16-flash+tile-64");
     check(&["check", "builtin:flash", "--contract", "+split-kv"], "such as bf16-flash+split-kv");
     check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
-    check(&["explain", "QK999"], "expected a law, fault, convention, contract, suite, option, verdict or code");
+    check(
+        &["explain", "QK999"],
+        "expected a law, fault, convention, contract, suite, option, verdict, word of a law or code",
+    );
     for (wrong, right) in [
         ("suspct", "SUSPECT"),
         ("softcp", "softcap"),
         ("cor", "core"),
         ("tile-x", "tile-N"),
         ("windw_size", "window_size"),
+        ("softmax_row", "softmax_rows"),
+        ("permutatoin", "permutation"),
     ] {
         check(&["explain", wrong], &format!("did you mean `{right}`?"));
     }
@@ -290,6 +295,15 @@ fn lists_and_explanations_name_everything() {
     explain("softcap", &["c · tanh(score / c)", "argument softcap or logits_soft_cap"]);
     explain("cu_seqlens_q", &["option packed", "argument key_offsets or cu_seqlens_k"]);
     explain("need_weights", &["result return_weights"]);
+    explain("row", &["function row(A, i)", "i      an index", "is     a matrix (1, m)", "expect: ", "use it"]);
+    explain("index", &["domain index(n, not=i)", "is     an index"]);
+    explain("where", &["function where(c, A, B)", "field where:"]);
+    explain("mask", &["option mask", "domain mask(n_q, n_k)"]);
+    explain("@", &["operator A @ C", "is     a matrix (n, p)"]);
+    explain("definition", &["proof proof: definition"]);
+    let page = run(folder.path(), &["explain", "language"]).stdout;
+    let checked_in = std::fs::read_to_string(root().join("docs/language.md")).expect("docs/language.md");
+    assert!(page == checked_in, "docs/language.md differs from `qkvet explain language`: run `cargo xtask regen`");
     run(folder.path(), &["--help"]).expect(0, &["qkvet check builtin:flash", "Exit codes"]);
 }
 

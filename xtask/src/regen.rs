@@ -19,6 +19,9 @@ const MARKERS: (&str, &str) = ("<!-- written by `cargo xtask regen` -->\n", "<!-
 /// The page with every law and its proof. All of it is generated.
 const LAWS: &str = "docs/laws.md";
 
+/// The page with every word of the language of laws. All of it is generated.
+const LANGUAGE: &str = "docs/language.md";
+
 /// Contents by path from the root of the workspace.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -57,6 +60,7 @@ fn generate() -> Result<Files, Failure> {
     }
     // Exit code 1, a law that is not what its file claims, is a failure here too.
     files.insert(PathBuf::from(LAWS), step::output(step::command(&qkvet).args(["prove", "--format", "markdown"]))?);
+    files.insert(PathBuf::from(LANGUAGE), step::output(step::command(&qkvet).args(["explain", "language"]))?);
     let page = with_tables(&bounds()?, &tables()?)?;
     files.insert(PathBuf::from(BOUNDS), page.into_bytes());
     Ok(files)
@@ -90,8 +94,10 @@ fn present() -> Result<Files, Failure> {
     let folder = step::root().join(SCHEMAS);
     let failed = |error: std::io::Error| Failure::Setup(format!("{SCHEMAS}: {error}"));
     let mut files = Files::from([(PathBuf::from(BOUNDS), bounds()?.into_bytes())]);
-    if let Ok(laws) = fs::read(step::root().join(LAWS)) {
-        files.insert(PathBuf::from(LAWS), laws);
+    for page in [LAWS, LANGUAGE] {
+        if let Ok(contents) = fs::read(step::root().join(page)) {
+            files.insert(PathBuf::from(page), contents);
+        }
     }
     if !folder.exists() {
         return Ok(files);

@@ -52,9 +52,10 @@ pub(crate) enum Command {
         /// What to list
         what: Listed,
     },
-    /// Explain a law, fault, convention, contract, suite, option, verdict or code
+    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code
     Explain {
-        /// An id, a code such as QK221, or a word of a report such as SUSPECT or softcap
+        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as softmax_rows, or
+        /// `language` for all of those
         name: String,
     },
     /// Print the JSON Schema of a file format

@@ -45,7 +45,7 @@ pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
 pub use patch::{Behavior, Convention, Fault};
 pub use schema::{SCHEMAS, schema};
-pub use shape::{CheckedLaw, Domain, Given};
+pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use source::{SpecError, parse_yaml};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Evidence, Verdict, Witness};

@@ -1,5 +1,7 @@
 //! `given`: the domain each variable of a law ranges over.
 
+use super::vocabulary::DOMAINS;
+use super::word::names as known;
 use super::{Dim, Scope, Type};
 use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, UnaryOp};
@@ -91,31 +93,17 @@ pub struct Given {
     pub domain: Domain,
 }
 
-const KINDS: [&str; 15] = [
-    "dim",
-    "index",
-    "real",
-    "number",
-    "positive",
-    "normal",
-    "permutation",
-    "subset",
-    "mask",
-    "bias",
-    "matrix",
-    "tensor",
-    "grid",
-    "separated",
-    "opposed",
-];
-
 /// Reads one `given` entry, after those `above`, and adds its variables to the scope.
 pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
     let names = names(name)?;
     let ExprKind::Apply { function, args, named } = &domain.kind else {
         return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`")
-            .hint(format!("known: {}", KINDS.join(", "))));
+            .hint(format!("known: {}", known(&DOMAINS).collect::<Vec<_>>().join(", "))));
     };
+    // What is not said there is not known, even if it were read below.
+    if !known(&DOMAINS).any(|known| known == function) {
+        return Err(unknown_in("domain", function, domain.span.clone(), known(&DOMAINS)));
+    }
     let arity = |n: usize| {
         if args.len() == n {
             Ok(())
@@ -242,7 +230,7 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
                 types,
             )
         }
-        other => return Err(unknown_in("domain", other, domain.span.clone(), KINDS)),
+        other => return Err(unknown_in("domain", other, domain.span.clone(), known(&DOMAINS))),
     };
     if names.len() != types.len() {
         return Err(ExprError::new(

@@ -1,56 +1,10 @@
 //! Functions of the law language: their arguments and the shape of their result.
 
-use super::{Dim, Scope, Type, check::type_of};
+use super::vocabulary::FUNCTIONS;
+use super::{Dim, Scope, Type, check::type_of, word::names};
 use crate::CallOption;
 use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};
-
-/// Every function name, for hints.
-pub(crate) const FUNCTIONS: [&str; 43] = [
-    "attention",
-    "exact",
-    "weights",
-    "lse",
-    "exact_lse",
-    "softmax_rows",
-    "shape",
-    "ones",
-    "zeros",
-    "eye",
-    "row",
-    "col",
-    "select",
-    "drop_row",
-    "others",
-    "indicator",
-    "where",
-    "hidden",
-    "heads",
-    "mean_heads",
-    "repeat_heads",
-    "split_heads",
-    "combine_heads",
-    "item",
-    "head",
-    "as_bias",
-    "scale_row",
-    "scale_rows",
-    "spread",
-    "norm_max",
-    "norm_2",
-    "diag",
-    "exp",
-    "log",
-    "sqrt",
-    "sigmoid",
-    "min",
-    "max",
-    "sum",
-    "hcat",
-    "vcat",
-    "E",
-    "Var",
-];
 
 type Lead = (Option<Dim>, Option<Dim>);
 
@@ -82,6 +36,10 @@ pub(super) fn apply(
     named: &[(String, Expr)],
     span: &Span,
 ) -> Result<Type, ExprError> {
+    // What is not said there is not known, even if it had a type below.
+    if !names(&FUNCTIONS).any(|known| known == function) {
+        return Err(unknown_in("function", function, span.clone(), names(&FUNCTIONS)));
+    }
     let call = CallSite { scope, function, args, span };
     let options: Vec<&str> = match function {
         "attention" | "exact" | "weights" | "lse" | "exact_lse" => CallOption::ALL.map(CallOption::name).to_vec(),
@@ -295,7 +253,7 @@ pub(super) fn apply(
                 Ok(with(lead, rows.plus(&more_rows), cols))
             }
         }
-        other => Err(unknown_in("function", other, span.clone(), FUNCTIONS)),
+        other => Err(unknown_in("function", other, span.clone(), names(&FUNCTIONS))),
     }
 }
 

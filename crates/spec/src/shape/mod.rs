@@ -7,12 +7,15 @@ mod check;
 mod dim;
 mod domain;
 mod function;
+mod vocabulary;
+mod word;
 
 use indexmap::IndexMap;
 
 pub use check::{CheckedLaw, LawError, check_law};
 pub use dim::Dim;
 pub use domain::{Domain, Given};
+pub use word::{Word, WordKind};
 
 use crate::nearest::unknown_in;
 use crate::syntax::{Expr, ExprError, ExprKind, Span};

@@ -45,7 +45,7 @@ impl Expr {
     }
 
     /// The first part that fits, the whole included.
-    fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
+    pub(crate) fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
         if fits(self) {
             return Some(self);
         }
@@ -136,6 +136,26 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Every operator, loosest first.
+    pub const ALL: [Self; 16] = [
+        Self::Or,
+        Self::And,
+        Self::Eq,
+        Self::Ne,
+        Self::Le,
+        Self::Lt,
+        Self::Ge,
+        Self::Gt,
+        Self::In,
+        Self::SameBits,
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Div,
+        Self::Rem,
+        Self::MatMul,
+    ];
+
     /// Whether the operator makes a statement from two values.
     pub fn is_relation(self) -> bool {
         matches!(self, Self::Eq | Self::Ne | Self::Le | Self::Lt | Self::Ge | Self::Gt | Self::In | Self::SameBits)

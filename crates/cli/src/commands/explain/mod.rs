@@ -1,21 +1,27 @@
 //! `qkvet explain`: one word that stands in a report, a specification or a call, in full.
 
 mod contract;
+mod language;
 mod option;
 mod verdict;
+mod word;
 
 use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
-use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, Suite, nearest};
+use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, Suite, Word, nearest};
 
 use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
+use self::word::{called, explain_of_language};
 use super::prove::Proved;
 use super::setup;
 use crate::exit::Failure;
+
+/// The word for the whole of the language of laws.
+const LANGUAGE: &str = "language";
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
@@ -23,6 +29,7 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     let as_declared = |one: &&Convention| format!("{}={}", one.field, one.value) == name;
     // A modifier may be written as it stands behind a contract.
     let modifier = name.trim_start_matches('+').trim();
+    let of_language = called(name);
     if let Some(fault) = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code)) {
         explain_fault(fault, &catalog);
     } else if let Some(law) = catalog.laws.get(name) {
@@ -35,8 +42,22 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         explain_suite(suite, &catalog)?;
     } else if let Some((word, text)) = words().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
         explain_word(word, text);
+    } else if name == LANGUAGE {
+        anstream::print!("{}", language::page(&catalog));
     } else if let Some(argument) = Argument::called(name) {
         explain_argument(argument, &catalog);
+        // `mask` is a domain too.
+        of_language.iter().for_each(|word| {
+            anstream::println!();
+            explain_of_language(word, &catalog);
+        });
+    } else if !of_language.is_empty() {
+        of_language.iter().enumerate().for_each(|(at, word)| {
+            if at > 0 {
+                anstream::println!();
+            }
+            explain_of_language(word, &catalog);
+        });
     } else if catalog.contracts.contains_key(name) || modifier.contains('+') {
         explain_contract(&catalog.contract(name)?, &catalog);
     } else if let Ok(modifier) = catalog.modifier(modifier) {
@@ -62,13 +83,18 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
     ];
     known.extend(ids.into_iter().flatten().cloned());
     known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
+    let of_language: Vec<String> = Word::all().into_iter().map(|word| word.name).collect();
+    let of_language = || of_language.iter().map(String::as_str).chain([LANGUAGE]).filter(|word| word.len() > 2);
     let as_word = name.to_uppercase();
     let known = || known.iter().map(String::as_str);
-    let hint = nearest(name, known()).or_else(|| nearest(&as_word, known())).map_or_else(
-        || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    let expected = "a law, fault, convention, contract, suite, option, verdict or code";
+    let hint = nearest(name, known())
+        .or_else(|| nearest(&as_word, known()))
+        .or_else(|| nearest(name, of_language()))
+        .map_or_else(
+            || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+    let expected = "a law, fault, convention, contract, suite, option, verdict, word of a law or code";
     Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
 }
 

@@ -11,15 +11,15 @@ pub(super) struct Argument {
     /// Absent for a further result.
     option: Option<CallOption>,
     /// Formula and meaning.
-    meaning: &'static str,
+    pub(super) meaning: &'static str,
     /// What a target is given.
     value: &'static str,
     /// What holds where it is not given.
-    absent: &'static str,
+    pub(super) absent: &'static str,
 }
 
 impl Argument {
-    fn of(option: CallOption) -> Self {
+    pub(super) fn of(option: CallOption) -> Self {
         let (meaning, value, absent) = match option {
             CallOption::Scale => {
                 ("scores = scale · QKᵀ", "float, also zero or negative", "1/√d_k, with d_k the width of a key")

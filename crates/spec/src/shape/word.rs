@@ -1,0 +1,335 @@
+//! Words of the law language as a reference has them: what one means, of which types its parts and its value are, and
+//! which laws use it. What is said of each is in `vocabulary`; the types are those of the checker.
+
+use serde_json::Value;
+
+use super::check::type_of;
+use super::domain::declare;
+use super::vocabulary::{self, DOMAINS, EXAMPLES, Entry, FUNCTIONS, NAMES, SIGNS};
+use super::{CheckedLaw, Given, Scope};
+use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, parse};
+use crate::{Law, schema};
+
+/// What kind of word it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordKind {
+    /// A field of a law's file.
+    Field,
+    /// A name that needs no declaration.
+    Name,
+    /// A domain of `given:`.
+    Domain,
+    /// A function.
+    Function,
+    /// An operator.
+    Operator,
+    /// A relation, which makes a statement.
+    Relation,
+    /// A method of `proof:`.
+    Proof,
+    /// What `observe:` may name.
+    Observation,
+}
+
+impl WordKind {
+    /// Every kind, in the order of a reference.
+    pub const ALL: [Self; 8] = [
+        Self::Field,
+        Self::Name,
+        Self::Domain,
+        Self::Function,
+        Self::Operator,
+        Self::Relation,
+        Self::Proof,
+        Self::Observation,
+    ];
+
+    /// The kind in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Field => "field",
+            Self::Name => "name",
+            Self::Domain => "domain",
+            Self::Function => "function",
+            Self::Operator => "operator",
+            Self::Relation => "relation",
+            Self::Proof => "proof",
+            Self::Observation => "observation",
+        }
+    }
+}
+
+/// A word of the law language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// What kind of word it is.
+    pub kind: WordKind,
+    /// The word.
+    pub name: String,
+    /// A use of it.
+    pub usage: String,
+    /// What the use means, in one line.
+    pub meaning: String,
+}
+
+impl Word {
+    /// Every word, by kind. Fields, methods of proof and observations are those of the schema of a law.
+    pub fn all() -> Vec<Self> {
+        let law = schema("law").unwrap_or_default();
+        let fields = law["properties"].as_object().into_iter().flatten();
+        let fields = fields.map(|(name, field)| Self::told(WordKind::Field, name, &format!("{name}:"), field));
+        let values = |kind: WordKind, of: &str, field: &str| {
+            let values = law["$defs"][of]["oneOf"].as_array().cloned().unwrap_or_default();
+            let told = |value: &Value| {
+                let name = value["const"].as_str().unwrap_or_default();
+                Self::told(kind, name, &format!("{field}: {name}"), value)
+            };
+            values.iter().map(told).collect::<Vec<_>>()
+        };
+        let entries =
+            |kind: WordKind, entries: &[Entry]| entries.iter().map(|one| Self::of(kind, one)).collect::<Vec<_>>();
+        let infix = |kind: WordKind| {
+            let of_kind = move |op: &BinaryOp| op.is_relation() == (kind == WordKind::Relation);
+            BinaryOp::ALL.into_iter().filter(of_kind).map(move |op| Self::of(kind, &vocabulary::operator(op)))
+        };
+        let mut all: Vec<Self> = fields.collect();
+        all.extend(entries(WordKind::Name, &NAMES));
+        all.extend(entries(WordKind::Domain, &DOMAINS));
+        all.extend(entries(WordKind::Function, &FUNCTIONS));
+        all.extend(entries(WordKind::Operator, &SIGNS));
+        all.extend(infix(WordKind::Operator));
+        all.extend(infix(WordKind::Relation));
+        all.extend(values(WordKind::Proof, "Proof", "proof"));
+        all.extend(values(WordKind::Observation, "Observation", "observe"));
+        all
+    }
+
+    /// Variables that the uses speak of, each with its domain.
+    pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+        EXAMPLES.into_iter()
+    }
+
+    fn of(kind: WordKind, entry: &Entry) -> Self {
+        let Entry { name, usage, meaning } = entry;
+        Self { kind, name: (*name).to_owned(), usage: (*usage).to_owned(), meaning: (*meaning).to_owned() }
+    }
+
+    /// A word that the schema tells of, as a sentence.
+    fn told(kind: WordKind, name: &str, usage: &str, schema: &Value) -> Self {
+        let meaning = schema["description"].as_str().unwrap_or_default();
+        let meaning = meaning.trim_end_matches('.').replace('\n', " ");
+        Self { kind, name: name.to_owned(), usage: usage.to_owned(), meaning }
+    }
+
+    /// What the parts of the use are, as far as they have a type, and what the whole is; `None` for what has no type: a field, a
+    /// method of proof, what stands in conditions only.
+    pub fn types(&self) -> Option<(Vec<(String, String)>, String)> {
+        self.typed().ok()
+    }
+
+    fn typed(&self) -> Result<(Vec<(String, String)>, String), ExprError> {
+        let (mut scope, above) = example_scope()?;
+        let expr = parse(&self.usage)?;
+        let described =
+            |part: &Expr| Some((self.usage.get(part.span.clone())?.to_owned(), type_of(&scope, part).ok()?.describe()));
+        let parts = parts(&expr).into_iter().filter_map(described).collect();
+        if self.kind != WordKind::Domain {
+            return Ok((parts, type_of(&scope, &expr)?.describe()));
+        }
+        let pair = matches!(self.name.as_str(), "separated" | "opposed");
+        let given = declare(&mut scope, &above, &parse(if pair { "(Q, K)" } else { "x" })?, &expr)?;
+        let described = |name: &String| scope.get(name).map(super::Type::describe);
+        let types: Vec<String> = given.names.iter().filter_map(described).collect();
+        Ok((parts, types.join(" and ")))
+    }
+
+    /// Whether the law uses it: the function, the sign, the domain, the name or the field.
+    pub fn is_in(&self, law: &CheckedLaw) -> bool {
+        self.line_in(law).is_some()
+    }
+
+    /// A line of the law that uses it, of several that of the statement; the title for a word that is no part of a formula.
+    pub fn line_in(&self, checked: &CheckedLaw) -> Option<String> {
+        let law = &checked.law;
+        let is_there = match self.kind {
+            WordKind::Field => match &serde_json::to_value(law).unwrap_or_default()[&self.name] {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty(),
+                _ => true,
+            },
+            WordKind::Proof => law.proof.name() == self.name,
+            WordKind::Observation => {
+                law.observe.is_some_and(|one| serde_json::to_value(one).is_ok_and(|one| one == self.name.as_str()))
+            }
+            _ => {
+                let usage = parse(&self.usage).ok()?;
+                let line = |(place, text): &(String, &str)| {
+                    let expr = parse(text).ok()?;
+                    expr.find(&|part| is_use(part, &usage)).map(|_| format!("{place}: {text}"))
+                };
+                return lines(law).iter().find_map(line);
+            }
+        };
+        is_there.then(|| law.title.clone())
+    }
+
+    /// Of the laws that use it the one with the shortest line, in its statement if there is such a law; the first of several.
+    pub fn law<'a>(&self, laws: impl IntoIterator<Item = &'a CheckedLaw>) -> Option<&'a CheckedLaw> {
+        let lines = laws.into_iter().filter_map(|law| Some((law, self.line_in(law)?)));
+        let shortest = lines.min_by_key(|(_, line)| (!line.starts_with(STATEMENT), line.len()));
+        shortest.map(|(law, _)| law)
+    }
+}
+
+/// The field of the statement, before its text.
+const STATEMENT: &str = "expect: ";
+
+/// Formulas of a law as they stand in its file, each with its field or its name, the statement first.
+fn lines(law: &Law) -> Vec<(String, &str)> {
+    let statement = law.expect.iter().map(|expect| ("expect".to_owned(), expect));
+    let named = law.lets.iter().chain(&law.given).map(|(name, formula)| (name.clone(), formula));
+    let through = law.through.iter().map(|formula| ("through".to_owned(), formula));
+    let formulas = statement.chain(named).chain(through).map(|(place, formula)| (place, formula.text.as_str()));
+    let condition = law.condition.as_ref().map(|condition| ("where".to_owned(), condition.text()));
+    formulas.chain(condition).collect()
+}
+
+/// The names of entries, for hints.
+pub(super) fn names(entries: &'static [Entry]) -> impl Iterator<Item = &'static str> + Clone {
+    entries.iter().map(|entry| entry.name)
+}
+
+fn example_scope() -> Result<(Scope, Vec<Given>), ExprError> {
+    let (mut scope, mut above) = (Scope::new(), Vec::new());
+    for (name, domain) in EXAMPLES {
+        above.push(declare(&mut scope, &above, &parse(name)?, &parse(domain)?)?);
+    }
+    Ok((scope, above))
+}
+
+fn parts(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Name(_) => Vec::new(),
+        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => vec![x],
+        ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => vec![x, y],
+        ExprKind::Tuple(items) => items.iter().collect(),
+        ExprKind::Apply { args, named, .. } => args.iter().chain(named.iter().map(|(_, value)| value)).collect(),
+    }
+}
+
+/// Whether the head of an expression is that of the use, whatever its parts are.
+fn is_use(part: &Expr, usage: &Expr) -> bool {
+    match (&part.kind, &usage.kind) {
+        (ExprKind::Name(x), ExprKind::Name(y)) => x == y,
+        (ExprKind::Unary(x, _), ExprKind::Unary(y, _)) => x == y,
+        (ExprKind::Binary(x, ..), ExprKind::Binary(y, ..)) => x == y,
+        (ExprKind::Apply { function: x, .. }, ExprKind::Apply { function: y, .. }) => x == y,
+        (ExprKind::Transpose(_), ExprKind::Transpose(_)) | (ExprKind::Tuple(_), ExprKind::Tuple(_)) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Dim;
+    use crate::{Catalog, IndexExpr};
+
+    fn word(kind: WordKind, name: &str) -> Word {
+        Word::all().into_iter().find(|word| word.kind == kind && word.name == name).unwrap_or_else(|| panic!("{name}"))
+    }
+
+    #[test]
+    fn every_word_has_a_line_and_a_use_that_fits() {
+        let all = Word::all();
+        for kind in WordKind::ALL {
+            assert!(all.iter().any(|word| word.kind == kind), "{kind:?}");
+        }
+        for word in &all {
+            let Word { kind, name, usage, meaning } = word;
+            assert!(!meaning.is_empty() && !meaning.contains('\n') && !meaning.ends_with('.'), "{name}: {meaning}");
+            let twice = all.iter().filter(|other| other.kind == *kind && other.name == *name);
+            // A minus has one operand or two.
+            assert!(name == "-" || twice.count() == 1, "{name}");
+            match kind {
+                WordKind::Field | WordKind::Proof | WordKind::Observation => assert!(usage.contains(name)),
+                _ if meaning.contains("only in `where:`") => {
+                    IndexExpr::new(usage).unwrap_or_else(|error| panic!("{name}: {error}"));
+                }
+                _ => drop(word.typed().unwrap_or_else(|error| panic!("{name}: {error}"))),
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_checker() {
+        let known: Vec<String> = Scope::new().names.into_keys().collect();
+        let mut told: Vec<&str> = names(&NAMES).collect();
+        told.sort_by_key(|name| known.iter().position(|other| other == name));
+        assert_eq!(told, known);
+    }
+
+    #[test]
+    fn types_are_those_of_the_checker() {
+        let typed = |kind, name: &str| word(kind, name).types().unwrap_or_else(|| panic!("{name}"));
+        let (parts, whole) = typed(WordKind::Function, "drop_row");
+        let parts: Vec<_> = parts.iter().map(|(text, ty)| (text.as_str(), ty.as_str())).collect();
+        assert_eq!(parts, [("A", "a matrix (n, m)"), ("i", "an index")]);
+        let rows = Dim::symbol("n").minus(&Dim::constant(1));
+        assert_eq!(whole, format!("a matrix ({rows}, m)"));
+        assert_eq!(typed(WordKind::Domain, "opposed").1, "a matrix (b, h_q, n_q, d_k) and a matrix (b, h_k, n_k, d_k)");
+        assert_eq!(typed(WordKind::Relation, "in").1, "a statement");
+        assert!(word(WordKind::Operator, "%").types().is_none());
+    }
+
+    #[test]
+    fn a_use_is_found_wherever_a_law_speaks() {
+        let text = "law: x\ntitle: t\ngiven:\n  P: permutation(n_k)\nlet:\n  c: exp(1)\nwhere: 1 < n_k\n\
+                    expect: P @ K == c * K.T.T\noptions: []\nproof: exact\ncatches: []\n";
+        let law = CheckedLaw::from_yaml("x.yaml", text).unwrap_or_else(|error| panic!("{error}"));
+        let uses = [
+            (WordKind::Domain, "permutation"),
+            (WordKind::Function, "exp"),
+            (WordKind::Relation, "<"),
+            (WordKind::Relation, "=="),
+            (WordKind::Operator, "@"),
+            (WordKind::Operator, ".T"),
+            (WordKind::Name, "K"),
+            (WordKind::Name, "n_k"),
+            (WordKind::Field, "let"),
+            (WordKind::Proof, "exact"),
+        ];
+        for (kind, name) in uses {
+            assert!(word(kind, name).is_in(&law), "{name}");
+        }
+        let others = [
+            (WordKind::Domain, "mask"),
+            (WordKind::Function, "exact"),
+            (WordKind::Relation, "<="),
+            (WordKind::Operator, "-"),
+            (WordKind::Name, "Q"),
+            (WordKind::Field, "options"),
+            (WordKind::Field, "through"),
+            (WordKind::Observation, "inputs-unchanged"),
+        ];
+        for (kind, name) in others {
+            assert!(!word(kind, name).is_in(&law), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_law_beside_a_word_has_the_shortest_line() {
+        let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+        let laws = || catalog.laws.values();
+        let row = word(WordKind::Function, "row");
+        let line = |law: &CheckedLaw| row.line_in(law).unwrap_or_default();
+        let shown = row.law(laws()).map(line).unwrap_or_default();
+        assert!(shown.starts_with("expect: "), "{shown}");
+        let shorter = laws().map(line).find(|line| line.starts_with("expect: ") && line.len() < shown.len());
+        assert_eq!(shorter, None);
+        // In no statement, as a domain never is.
+        let mask = word(WordKind::Domain, "mask");
+        let line = mask.law(laws()).and_then(|law| mask.line_in(law));
+        assert_eq!(line, Some("M: mask(n_q, n_k)".to_owned()));
+    }
+}
