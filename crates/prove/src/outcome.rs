@@ -88,16 +88,15 @@ impl Relation {
 pub enum Shown {
     /// An expression, equal to that of the line before.
     Expression(Expr),
-    /// An equation of its own, as text.
-    Equation(String),
+    /// An equation of its own.
+    Equation(Expr),
 }
 
 impl Shown {
     /// As it is printed.
     pub fn text(&self, style: Style) -> String {
         match self {
-            Self::Expression(expression) => render(expression, style),
-            Self::Equation(text) => text.clone(),
+            Self::Expression(expression) | Self::Equation(expression) => render(expression, style),
         }
     }
 }
@@ -174,8 +173,7 @@ fn on_instances(law: &CheckedLaw, size: usize) -> Status {
 }
 
 fn equation(step: moments::Step) -> Line {
-    let shown = Shown::Equation(format!("{} = {}", step.left, step.right));
-    Line { shown, relation: Relation::Equal, reason: step.reason.to_owned() }
+    Line { shown: Shown::Equation(step.equation()), relation: Relation::Equal, reason: step.reason.to_owned() }
 }
 
 /// The proofs of the claims of a law, each checked; inequalities only where the law's file says `derivation`.

@@ -4,36 +4,66 @@
 //! independence and the moments of a normal entry (`variance`). A second route (`points`) shares none of that: it puts in
 //! numbers and adds up all outcomes of a distribution with few values that has the same moments.
 
+mod expression;
 mod points;
 mod poly;
 mod root;
-mod text;
 mod value;
 mod variance;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use dashu_ratio::RBig;
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
+use expression::{Expression, binary};
 use points::Search;
 use value::{Beyond, Reading, written};
 
+use crate::render::{Style, render};
+
 /// One equation of a proof and why it holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Its left side.
-    pub left: String,
+    pub left: Expr,
     /// Its right side.
-    pub right: String,
+    pub right: Expr,
     /// Why they are equal.
     pub reason: &'static str,
 }
 
+impl Step {
+    /// The equation.
+    pub fn equation(&self) -> Expr {
+        binary(BinaryOp::Eq, self.left.clone(), self.right.clone())
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}    {}", self.left, self.right, self.reason)
+        write!(f, "{}    {}", render(&self.equation(), Style::Unicode), self.reason)
+    }
+}
+
+/// The steps of a proof as far as it goes. None is printed with the same side twice, and none stands there twice.
+#[derive(Debug, Default)]
+struct Steps {
+    steps: Vec<Step>,
+    /// The sides of each, in print.
+    shown: BTreeSet<(String, String)>,
+}
+
+impl Steps {
+    /// Adds a step that says something new.
+    fn push(&mut self, left: &impl Expression, right: &impl Expression, reason: &'static str) {
+        let step = Step { left: left.expression(), right: right.expression(), reason };
+        let sides = (render(&step.left, Style::Unicode), render(&step.right, Style::Unicode));
+        if sides.0 != sides.1 && self.shown.insert(sides) {
+            self.steps.push(step);
+        }
     }
 }
 
@@ -112,18 +142,11 @@ pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
                 return Err(Reason::Unknown(why));
             }
         }
-        let (left, right) = (written(left, &formula.text), written(right, &formula.text));
-        let mut conclude = |left: &str, right: String, reason| {
-            let known = reading.steps.iter().any(|step| step.left == left && step.right == right);
-            if left != right && !known {
-                reading.steps.push(Step { left: left.to_owned(), right, reason });
-            }
-        };
-        conclude(left, x.to_string(), "collecting terms");
-        conclude(right, y.to_string(), "collecting terms");
-        conclude(left, right.to_owned(), "both sides are one polynomial");
+        reading.steps.push(&**left, &x, "collecting terms");
+        reading.steps.push(&**right, &y, "collecting terms");
+        reading.steps.push(&**left, &**right, "both sides are one polynomial");
     }
-    Ok(reading.steps)
+    Ok(reading.steps.steps)
 }
 
 fn conjuncts<'a>(expr: &'a Expr, all: &mut Vec<&'a Expr>) {

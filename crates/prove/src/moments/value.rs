@@ -6,7 +6,7 @@ use dashu_ratio::RBig;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{CheckedLaw, Domain};
 
-use super::Step;
+use super::Steps;
 use super::poly::{At, Atom, Entry, Poly, Ratio, TooLarge};
 use super::root::literal;
 use super::variance::{self, Moments};
@@ -43,7 +43,7 @@ pub(super) struct Reading {
     /// The random matrices, and pairs of indices that differ.
     pub(super) moments: Moments,
     /// How each `E` and `Var` was found, in order.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Steps,
     /// The highest power of one random entry in any expected value.
     pub(super) degree: u32,
 }
@@ -55,7 +55,7 @@ impl Reading {
         let extents =
             qkvet_spec::shape::DIMENSIONS.map(|name| (name.to_owned(), Value::Number(Ratio::of(symbol(name, true)))));
         let mut reading =
-            Self { values: BTreeMap::from(extents), moments: Moments::default(), steps: Vec::new(), degree: 0 };
+            Self { values: BTreeMap::from(extents), moments: Moments::default(), steps: Steps::default(), degree: 0 };
         for given in &law.given {
             let name = &given.names[0];
             let value = match &given.domain {
@@ -196,9 +196,9 @@ impl Reading {
             ("E" | "Var", [x]) => {
                 let inside = self.number(x, text)?;
                 let (value, degree) = if function == "E" {
-                    variance::mean(&self.moments, &inside, written(x, text), &mut self.steps)?
+                    variance::mean(&self.moments, &inside, x, &mut self.steps)?
                 } else {
-                    variance::variance(&self.moments, &inside, written(x, text), &mut self.steps)?
+                    variance::variance(&self.moments, &inside, x, &mut self.steps)?
                 };
                 self.degree = self.degree.max(degree);
                 Ok(Value::Number(value))

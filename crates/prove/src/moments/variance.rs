@@ -1,14 +1,14 @@
 //! Expected values and variances of polynomials in independent normal entries, with the steps that lead there.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use dashu_ratio::RBig;
+use qkvet_spec::syntax::{BinaryOp, Expr};
 
-use super::Step;
+use super::Steps;
+use super::expression::{binary, mean_of, power, product, series, total, variance_of};
 use super::points::MAX_MOMENT;
 use super::poly::{At, Atom, Entry, Monomial, Poly, Ratio};
-use super::text::Grouped;
 use super::value::{Beyond, sum};
 
 /// What is known of the entries.
@@ -24,55 +24,51 @@ pub(super) struct Moments {
 type Found = Result<(Ratio, u32), Beyond>;
 
 /// `E[x]`, by linearity and independence.
-pub(super) fn mean(moments: &Moments, x: &Ratio, written: &str, steps: &mut Vec<Step>) -> Found {
-    let whole = format!("E[{written}]");
-    push(steps, &whole, format!("E[{x}]"), "entry by entry");
+pub(super) fn mean(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut Steps) -> Found {
+    let whole = mean_of(written);
+    steps.push(&whole, &mean_of(x), "entry by entry");
     let (value, degree) = moments.mean(&x.top, steps)?;
     let value = Ratio::over(value.top, value.bottom.times(&x.bottom)?)?;
-    push(steps, &whole, &value, "linearity of expectation");
+    steps.push(&whole, &value, "linearity of expectation");
     Ok((value, degree))
 }
 
 /// `Var[x]`: independent parts add, and so do the independent terms of a sum.
-pub(super) fn variance(moments: &Moments, x: &Ratio, written: &str, steps: &mut Vec<Step>) -> Found {
-    let whole = format!("Var[{written}]");
-    push(steps, &whole, format!("Var[{x}]"), "entry by entry");
+pub(super) fn variance(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut Steps) -> Found {
+    let whole = variance_of(written);
+    steps.push(&whole, &variance_of(x), "entry by entry");
     let parts = moments.parts(&x.top)?;
     if x.bottom != Poly::one() || parts.len() != 1 || parts[0].whole != x.top {
-        let parts: Vec<String> = parts.iter().map(|part| format!("Var[{}]", part.whole)).collect();
-        let sum = match parts.as_slice() {
-            [] => "0".to_owned(),
-            [one] => one.clone(),
-            more => format!("({})", more.join(" + ")),
-        };
-        let divided = if x.bottom == Poly::one() { sum } else { format!("{sum}/{}^2", Grouped(&x.bottom)) };
+        let sum = total(parts.iter().map(|part| variance_of(&part.whole)).collect());
+        let divided = if x.bottom == Poly::one() { sum } else { binary(BinaryOp::Div, sum, power(&x.bottom, 2)) };
         let reason = "constants have no variance, factors leave it squared, and independent parts add";
-        push(steps, format!("Var[{x}]"), divided, reason);
+        steps.push(&variance_of(x), &divided, reason);
     }
-    let (mut total, mut degree) = (Ratio::of(Poly::default()), 0);
+    let (mut sum_of_parts, mut degree) = (Ratio::of(Poly::default()), 0);
     for part in parts {
         let Part { whole, body, extent } = part;
         let square = body.times(&body)?;
         if let Some(extent) = &extent {
-            let each = format!("Σ t<{} Var[{body}]", Grouped(extent));
-            push(steps, format!("Var[{whole}]"), each, "terms of different t are independent");
+            let each = series(extent, variance_of(&body));
+            steps.push(&variance_of(&whole), &each, "terms of different t are independent");
         }
-        push(steps, format!("Var[{body}]"), format!("E[{square}] - E[{body}]^2"), "definition of the variance");
-        let (second, power) = moments.mean(&square, steps)?;
+        let by_means = binary(BinaryOp::Sub, mean_of(&square), power(&mean_of(&body), 2));
+        steps.push(&variance_of(&body), &by_means, "definition of the variance");
+        let (second, highest) = moments.mean(&square, steps)?;
         let (first, _) = moments.mean(&body, steps)?;
         let one = second.plus(&first.times(&first)?.negated())?;
-        push(steps, format!("Var[{body}]"), &one, "substituting");
+        steps.push(&variance_of(&body), &one, "substituting");
         let all = match &extent {
             None => one,
             Some(extent) => sum(&one, extent)?,
         };
-        push(steps, format!("Var[{whole}]"), &all, if extent.is_some() { "adding the terms" } else { "substituting" });
-        total = total.plus(&all)?;
-        degree = degree.max(power);
+        steps.push(&variance_of(&whole), &all, if extent.is_some() { "adding the terms" } else { "substituting" });
+        sum_of_parts = sum_of_parts.plus(&all)?;
+        degree = degree.max(highest);
     }
     let square = x.bottom.times(&x.bottom)?;
-    let value = Ratio::over(total.top, total.bottom.times(&square)?)?;
-    push(steps, &whole, &value, "substituting");
+    let value = Ratio::over(sum_of_parts.top, sum_of_parts.bottom.times(&square)?)?;
+    steps.push(&whole, &value, "substituting");
     Ok((value, degree))
 }
 
@@ -123,7 +119,7 @@ impl Moments {
     }
 
     /// `E[p] = Σ coefficient · Π E[entry^power]`.
-    fn mean(&self, p: &Poly, steps: &mut Vec<Step>) -> Found {
+    fn mean(&self, p: &Poly, steps: &mut Steps) -> Found {
         let (mut total, mut degree) = (Ratio::of(Poly::default()), 0);
         for (monomial, x) in &p.0 {
             let sums: u32 = monomial
@@ -163,7 +159,7 @@ impl Moments {
                 let one = self.product(&random, steps)?.times(&Ratio::of(Poly::term(fixed, RBig::ONE)))?;
                 let all = sum(&one, extent)?;
                 let whole = Poly::atom(Atom::Sum { extent: extent.clone(), entries: entries.clone() });
-                push(steps, format!("E[{whole}]"), &all, "linearity: the means of the terms added");
+                steps.push(&mean_of(&whole), &all, "linearity: the means of the terms added");
                 value = value.times(&all)?;
             }
             total = total.plus(&value)?;
@@ -172,28 +168,25 @@ impl Moments {
     }
 
     /// `Π E[entry^power]` of entries that are apart.
-    fn product(&self, entries: &[(&Entry, u32)], steps: &mut Vec<Step>) -> Result<Ratio, Beyond> {
-        let text =
-            |(entry, power): &(&Entry, u32)| if *power == 1 { entry.to_string() } else { format!("{entry}^{power}") };
+    fn product(&self, entries: &[(&Entry, u32)], steps: &mut Steps) -> Result<Ratio, Beyond> {
+        let powers: Vec<Expr> = entries.iter().map(|(entry, n)| power(*entry, *n)).collect();
         if entries.len() > 1 {
-            let texts: Vec<String> = entries.iter().map(text).collect();
-            let means: Vec<String> = texts.iter().map(|text| format!("E[{text}]")).collect();
-            push(steps, format!("E[{}]", texts.join("*")), means.join("*"), "independent entries");
+            let means = product(powers.iter().map(mean_of).collect());
+            steps.push(&mean_of(&product(powers.clone())), &means, "independent entries");
         }
-        let mut product = Ratio::of(Poly::one());
-        for pair in entries {
-            let (entry, power) = *pair;
+        let mut value = Ratio::of(Poly::one());
+        for ((entry, n), power) in entries.iter().zip(&powers) {
             let (mean, sd) = &self.random[&entry.matrix];
-            let moment = normal_moment(mean, sd, power)?;
-            let reason = match power {
+            let moment = normal_moment(mean, sd, *n)?;
+            let reason = match n {
                 1 => "the mean",
-                2 => "E[x^2] = Var[x] + E[x]^2",
-                _ => "moments of a normal: E[x^n] = mean*E[x^(n-1)] + (n-1)*sd^2*E[x^(n-2)]",
+                2 => "𝔼[x²] = Var[x] + 𝔼[x]²",
+                _ => "moments of a normal: 𝔼[xⁿ] = mean · 𝔼[xⁿ⁻¹] + (n − 1) · sd² · 𝔼[xⁿ⁻²]",
             };
-            push(steps, format!("E[{}]", text(pair)), &moment, reason);
-            product = product.times(&moment)?;
+            steps.push(&mean_of(power), &moment, reason);
+            value = value.times(&moment)?;
         }
-        Ok(product)
+        Ok(value)
     }
 
     /// The parts of a polynomial that are random.
@@ -263,12 +256,4 @@ fn normal_moment(mean: &Ratio, sd: &Ratio, n: u32) -> Result<Ratio, Beyond> {
         (before, moment) = (moment, next);
     }
     Ok(moment)
-}
-
-/// Adds a step, unless it says nothing or stands there already.
-fn push(steps: &mut Vec<Step>, left: impl Display, right: impl Display, reason: &'static str) {
-    let step = Step { left: left.to_string(), right: right.to_string(), reason };
-    if step.left != step.right && !steps.contains(&step) {
-        steps.push(step);
-    }
 }

@@ -27,7 +27,7 @@ struct Head {
     words: &'static str,
 }
 
-const FORMS: [Form; 24] = [
+const FORMS: [Form; 28] = [
     form("ones", 1, |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]), "the column of ones of length {0}"),
     form("ones", 2, |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]), "the {0} by {1} matrix of ones"),
     form("zeros", 1, |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]), "the column of zeros of length {0}"),
@@ -94,6 +94,16 @@ const FORMS: [Form; 24] = [
         "the keys hidden from query {0}",
     ),
     form("exp", 1, |p, x| p.superscript(&p.symbol(&sign::EULER), &x[0]), "e to the power {0}"),
+    // Of proofs about moments: no law has these four.
+    form("entry", 2, |p, x| index(p, x[0].clone(), &[&x[1]]), "entry {1} of {0}"),
+    form("entry", 3, |p, x| index(p, x[0].clone(), &[&x[1], &x[2]]), "the entry in row {1} and column {2} of {0}"),
+    form(
+        "power",
+        2,
+        |p, x| p.superscript(&p.at_least(x[0].clone(), Level::Subscripted), &x[1]),
+        "the power {1} of {0}",
+    ),
+    form("series", 3, |p, x| series(p, [&x[0], &x[1], &x[2]]), "the sum over {0} below {1} of {2}"),
     form("sqrt", 1, |p, x| p.root(x[0].clone()), "the square root of {0}"),
     form(
         "E",
@@ -152,6 +162,13 @@ fn index(p: &dyn Printer, base: Piece, parts: &[&Piece]) -> Piece {
 fn size(p: &dyn Printer, extents: &[Piece]) -> Piece {
     let [rows, cols] = [0, 1].map(|at| p.at_least(extents[at].clone(), Level::Factor));
     p.infix(&rows, &[(&sign::CROSS, cols)], Level::Open)
+}
+
+/// `Σ_{t < n} x`.
+fn series(p: &dyn Printer, [at, extent, term]: [&Piece; 3]) -> Piece {
+    let below = p.infix(at, &[(&sign::LT, p.at_least(extent.clone(), Level::Open))], Level::Relation);
+    let head = p.subscript(&p.symbol(&sign::SUM), &below);
+    p.infix(&head, &[(&sign::SUMMED, p.at_least(term.clone(), Level::Quotient))], Level::Open)
 }
 
 /// The function beside its arguments, which a fence holds.

@@ -42,6 +42,7 @@ signs! {
     INDEX_COMMA: ",", ",", ",", "<mo>,</mo>", " comma ";
     SEMICOLON: "; ", "; ", r"\; ", "<mo>;</mo>", " with ";
     APPLIED: "", "", " ", "<mo>&#x2061;</mo>", " of ";
+    SUMMED: " ", " ", " ", "<mo>&#x2061;</mo>", " of ";
     // Before one operand.
     NEGATIVE: "−", "-", "-", "<mo form=\"prefix\">−</mo>", "minus ";
     NOT: "not ", r"\text{not } ", r#""not " "#, "<mtext>not&#xA0;</mtext>", "not ";
@@ -52,6 +53,7 @@ signs! {
     IDENTITY: "I", "I", "I", "<mi>I</mi>", "the identity";
     EULER: "e", "e", "e", "<mi>e</mi>", "e";
     EXPECTED: "𝔼", r"\mathbb{E}", "EE", "<mi>𝔼</mi>", "the expected value";
+    SUM: "Σ", r"\sum", "sum", "<mo largeop=\"false\">∑</mo>", "the sum";
     ALL_OF_THEM: ":", ":", ":", "<mo lspace=\"0\" rspace=\"0\">:</mo>", "all";
     INFINITY: "∞", r"\infty", "infinity", "<mi>∞</mi>", "infinity";
 }

@@ -1,8 +1,10 @@
 //! What other programs read is well formed, whatever the names are.
 
 use proptest::prelude::*;
+use qkvet_prove::outcome::{Shown, prove};
 use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::{Catalog, Proof};
 
 use crate::reading::formulas;
 use crate::{FUNCTIONS, node, tree};
@@ -107,6 +109,24 @@ fn the_checks_of_form_see_what_is_malformed() {
 #[test]
 fn every_function_is_well_formed() {
     FUNCTIONS.iter().for_each(|text| assert_well_formed(text, &tree(text)));
+}
+
+#[test]
+fn every_step_about_moments_is_well_formed() {
+    let catalog = Catalog::embedded().unwrap();
+    let laws = catalog.laws.values().filter(|law| law.law.proof == Proof::Moments);
+    let mut steps = 0;
+    for law in laws {
+        for line in prove(law).lines {
+            let Shown::Equation(equation) = line.shown else { panic!("{}: expected equations", law.law.law) };
+            assert_well_formed(&law.law.law, &equation);
+            // No style shows the notation of the law's file.
+            let latex = render(&equation, Style::Latex);
+            assert!(!["@", ".T", "*", "sqrt("].iter().any(|sign| latex.contains(sign)), "{latex}");
+            steps += 1;
+        }
+    }
+    assert!(steps > 50, "{steps}");
 }
 
 proptest! {

@@ -3,12 +3,13 @@
 mod form;
 mod reading;
 
+use qkvet_prove::outcome::prove;
 use qkvet_prove::render::{Style, render, render_law};
 use qkvet_spec::Catalog;
 use qkvet_spec::syntax::{Expr, ExprKind, parse};
 
 /// Every function of the law language, and those that formulas about expectations use.
-const FUNCTIONS: [&str; 48] = [
+const FUNCTIONS: [&str; 55] = [
     "attention(Q, K, V)",
     "attention(Q, K, V, mask=M)",
     "attention(Q, K, V, mask=M @ P.T, bias=B, scale=1)",
@@ -54,6 +55,13 @@ const FUNCTIONS: [&str; 48] = [
     "cap(X)",
     "E(q.T @ k)",
     "Var(x + y)",
+    "entry(x, t)",
+    "entry(K2, t, c)",
+    "power(mu, 2)",
+    "power(E(x + y), 2) - power(n + 1, 3)",
+    "series(t, d_k, power(entry(x, t), 2))",
+    "2 * series(t, n - 1, x + y) + series(t, n, x) / n",
+    "power(series(t, n, x), 2)",
     "X in between(L, U)",
     "f_new(x, key=y)",
     "phi(x)",
@@ -97,6 +105,21 @@ fn laws_and_functions() {
                 insta::assert_snapshot!(format!("{style}_{what}{number}"), page);
             }
         }
+    }
+}
+
+/// Whole proofs: means, variances, a sum, roots, quotients.
+#[test]
+fn proofs_about_moments() {
+    let catalog = Catalog::embedded().unwrap();
+    for style in Style::ALL {
+        let proofs = ["averaged-value-variance", "dot-product-scale", "squared-norm-variance"].map(|id| {
+            let lines = prove(&catalog.laws[id]).lines;
+            let lines: Vec<String> = lines.iter().map(|line| format!("  {}\n", line.shown.text(style))).collect();
+            format!("{id}\n{}\n", lines.concat())
+        });
+        let [page] = pages(&proofs).try_into().unwrap();
+        insta::assert_snapshot!(format!("{style:?}_moments").to_lowercase(), page);
     }
 }
 
