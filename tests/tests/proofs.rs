@@ -30,6 +30,9 @@ fn steps_are_printed_in_every_notation() {
     ] {
         prove(&["weighted-shift", "--steps", "--style", style]).expect(0, &[sign, "the weights of a row add up to 1"]);
     }
+    prove(&["dot-product-scale", "--steps", "--style", "latex"]).expect(0, &["\n    \\mathbb{E}[k_{t}^{2}] = 1\n"]);
+    prove(&["weighted-shift", "--style", "latex"]).expect(2, &["--steps"]);
+    prove(&["weighted-shift", "--steps", "--format", "markdown"]).expect(2, &["expected `--format human`"]);
 }
 
 #[test]
@@ -81,7 +84,19 @@ fn a_law_of_a_users_own_is_proved_refuted_or_refused() {
         prove(&["--steps", "--file", &path.display().to_string()])
     };
     law("weights(Q, P @ K) == weights(Q, K) @ P.T").expect(0, &["proved for all shapes"]);
-    law("attention(Q, P @ K, V) == attention(Q, K, V)").expect(1, &["refuted", "e/(e + 1)"]);
+    law("attention(Q, P @ K, V) == attention(Q, K, V)").expect(1, &["\nclaims rewrite; refuted\n", "e/(e + 1)"]);
     law("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)").expect(2, &["n_k", "n_q"]);
     prove(&["no-such-law"]).expect(2, &["no-such-law"]);
+}
+
+/// The readme's law is one that a reader may take as it stands: its id is free.
+#[test]
+fn the_law_of_the_readme_is_proved_as_a_users_own() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
+    let laws: Vec<&str> = readme.split("```yaml\n").skip(1).filter(|block| block.starts_with("law: ")).collect();
+    let [law] = laws.as_slice() else { panic!("README.md: expected one law, got {}", laws.len()) };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.yaml");
+    fs::write(&path, law.split("```").next().unwrap_or_default()).expect("a file");
+    prove(&["--steps", "--file", &path.display().to_string()]).expect(0, &["proved for all shapes"]);
 }

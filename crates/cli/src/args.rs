@@ -73,14 +73,14 @@ pub(crate) struct ProveArgs {
     /// Ids of laws (`qkvet list laws`); none: all
     #[arg(value_name = "LAW")]
     pub(crate) laws: Vec<String>,
-    /// Print every step and its reason
+    /// Print every step and its reason, for people
     #[arg(long)]
     pub(crate) steps: bool,
     /// A law file of your own
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Notation of --steps
-    #[arg(long, value_enum, default_value = "unicode")]
+    #[arg(long, value_enum, default_value = "unicode", requires = "steps")]
     pub(crate) style: Notation,
     /// Output
     #[arg(long, value_enum, default_value = "human")]

@@ -1,8 +1,12 @@
 //! What people believe of attention and is false: refused for its shapes, or refuted by an exact instance of extents up to 3.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::{Catalog, Proof};
+
+use self::common::{LARGEST_EXTENT, largest_extent};
 
 /// A law as a user would add it; `given` has lines such as `P: permutation(n_k)`.
 fn status(given: &[&str], expect: &str, proof: Proof) -> Result<Status, String> {
@@ -22,8 +26,7 @@ fn refuted(lines: &[&str], expect: &str) {
     for proof in [Proof::Rewrite, Proof::Exact] {
         match status(lines, expect, proof) {
             Ok(Status::Refuted(example)) => {
-                // Every extent of the instance, and with it of the matrices that are shown, is at most 3.
-                assert!(!example.is_empty());
+                assert!((1..=LARGEST_EXTENT).contains(&largest_extent(&example)), "{expect}: {example}");
             }
             other => panic!("{expect}: {other:?}"),
         }

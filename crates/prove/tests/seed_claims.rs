@@ -3,10 +3,13 @@
 //! What the language cannot state is listed with the reason.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::Catalog;
 
 use self::Standing::{Ill, Law, Prose, Refuted, Text};
+use self::common::{LARGEST_EXTENT, largest_extent};
 
 /// How a claim stands.
 enum Standing {
@@ -324,7 +327,7 @@ fn check(catalog: &Catalog, standing: &Standing) -> Result<(), String> {
         Text(statement, expected) => is(expected, status(statement)?.name()),
         Refuted(statement, line) => match status(statement)? {
             Status::Refuted(example) if !example.contains(line) => Err(example),
-            Status::Refuted(example) if largest_extent(&example) > 3 => Err(example),
+            Status::Refuted(example) if largest_extent(&example) > LARGEST_EXTENT => Err(example),
             Status::Refuted(_) => Ok(()),
             other => Err(format!("{other:?}")),
         },
@@ -354,17 +357,4 @@ fn status(statement: &Statement) -> Result<Status, String> {
     let mut catalog = Catalog::embedded().unwrap();
     let id = catalog.add_law("claimed.yaml", &text).map_err(|error| error.to_string())?;
     Ok(prove(&catalog.laws[&id]).status)
-}
-
-/// The largest number of rows or columns among the matrices of a counterexample.
-fn largest_extent(example: &str) -> usize {
-    let matrices = example.lines().filter_map(|line| line.split_once(" = ")).map(|(_, value)| value);
-    let rows = matrices.filter_map(|matrix| matrix.strip_prefix("[[")?.strip_suffix("]]"));
-    rows.flat_map(|rows| {
-        let rows: Vec<&str> = rows.split("], [").collect();
-        let cols = rows.iter().map(|row| row.split(", ").count());
-        cols.chain([rows.len()]).collect::<Vec<_>>()
-    })
-    .max()
-    .unwrap_or(0)
 }

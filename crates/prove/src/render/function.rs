@@ -27,7 +27,7 @@ struct Head {
     words: &'static str,
 }
 
-const FORMS: [Form; 28] = [
+const FORMS: [Form; 27] = [
     form("ones", 1, |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]), "the column of ones of length {0}"),
     form("ones", 2, |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]), "the {0} by {1} matrix of ones"),
     form("zeros", 1, |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]), "the column of zeros of length {0}"),
@@ -67,12 +67,6 @@ const FORMS: [Form; 28] = [
             called(p, &p.subscript(&p.operator("scale"), &how), &p.fence(Fence::Round, &x[0]))
         },
         "the result of scaling row {1} by {2} in {0}",
-    ),
-    form(
-        "hide",
-        2,
-        |p, x| called(p, &index(p, p.operator("mask"), &[&x[1]]), &p.fence(Fence::Round, &x[0])),
-        "mask {1} applied to {0}",
     ),
     form(
         "norm_max",
@@ -128,7 +122,7 @@ const HEADS: [Head; 19] = [
     head("lse", "LSE", None, "the log-sum-exp"),
     head("exact_lse", "LSE", Some("exact"), "the exact log-sum-exp"),
     head("softmax_rows", "softmax", None, "the row-wise softmax"),
-    head("cap", "cap", None, "the capped value"),
+    head("softcap", "softcap", None, "the soft cap"),
     head("heads", "heads", None, "the heads"),
     head("mean_heads", "mean", Some("heads"), "the mean over heads"),
     head("repeat_heads", "repeat", Some("heads"), "the repetition for every query head"),

@@ -16,6 +16,10 @@ use crate::exit::{FINDINGS, Failure, HELD};
 
 #[expect(clippy::disallowed_methods, reason = "reads the file that the user names")]
 pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
+    if args.steps && !matches!(args.format, ProofFormat::Human) {
+        let hint = "`--format markdown` has the steps; `--format json` counts them";
+        return Err(Failure::Usage(format!("`--steps`: expected `--format human`, got another\nhint: {hint}")));
+    }
     let mut catalog = setup::catalog(None, None)?;
     let mut ids = args.laws.clone();
     if let Some(path) = &args.file {
@@ -64,7 +68,7 @@ fn print_table(proved: &[Proved<'_>]) {
         );
     }
     for one in proved.iter().filter(|one| !one.reaches()) {
-        anstream::println!("\n{}: claims {}; {}", one.law.law.law, one.law.law.proof.name(), one.conclusion());
+        anstream::println!("\n{}: {}", one.law.law.law, one.conclusion());
     }
     anstream::println!("\n{}", counted(proved));
 }

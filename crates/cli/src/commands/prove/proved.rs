@@ -90,7 +90,13 @@ impl<'a> Proved<'a> {
         text
     }
 
+    /// What is known in the end, behind what the law's file claims if that is more.
     pub(super) fn conclusion(&self) -> String {
+        let known = self.known();
+        if self.reaches() { known } else { format!("claims {}; {known}", self.law.law.proof.name()) }
+    }
+
+    fn known(&self) -> String {
         match &self.outcome.status {
             Status::Proved => {
                 let bits = self.law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits"));
