@@ -54,8 +54,8 @@ pub(crate) enum Command {
     },
     /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code
     Explain {
-        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as softmax_rows, or
-        /// `language` for all of those
+        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as row, or `language`
+        /// for all of those
         name: String,
     },
     /// Print the JSON Schema of a file format

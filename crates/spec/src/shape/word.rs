@@ -130,8 +130,11 @@ impl Word {
     fn typed(&self) -> Result<(Vec<(String, String)>, String), ExprError> {
         let (mut scope, above) = example_scope()?;
         let expr = parse(&self.usage)?;
-        let described =
-            |part: &Expr| Some((self.usage.get(part.span.clone())?.to_owned(), type_of(&scope, part).ok()?.describe()));
+        let described = |part: &Expr| {
+            let is_number = matches!(part.kind, ExprKind::Number(_));
+            let ty = type_of(&scope, part).ok().filter(|_| !is_number)?;
+            Some((self.usage.get(part.span.clone())?.to_owned(), ty.describe()))
+        };
         let parts = parts(&expr).into_iter().filter_map(described).collect();
         if self.kind != WordKind::Domain {
             return Ok((parts, type_of(&scope, &expr)?.describe()));
