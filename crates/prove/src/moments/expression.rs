@@ -141,8 +141,8 @@ pub(super) fn binary(op: BinaryOp, x: Expr, y: Expr) -> Expr {
 
 fn number(x: &RBig) -> Expr {
     let whole = |digits: String| match digits.parse::<f64>() {
-        Ok(x) if x.to_string() == digits => new(ExprKind::Number(x)),
-        // More digits than a number of the language holds.
+        Ok(x) if x.to_string() == digits && digits.len() <= 15 => new(ExprKind::Number(x)),
+        // More digits than a number of the language holds, or than are printed without a power of ten.
         _ => name(&digits),
     };
     let (top, bottom) = x.clone().into_parts();
