@@ -4,7 +4,7 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CheckedLaw, Proof};
 
 use crate::derive::{self, Derivation, LEMMAS, Move, derive};
-use crate::exact::{Search, says_something, search};
+use crate::exact::{Search, holds_up_to, says_something, search};
 use crate::moments;
 use crate::render::{Style, render};
 use crate::rewrite::{self, Chain, Found, RULES};
@@ -17,6 +17,14 @@ use crate::unfold::{self, Claim, unfold};
 pub enum Status {
     /// It holds for all shapes; the proof was checked by a second route.
     Proved,
+    /// It holds for all numbers at every shape whose extents are at most `extent`, or the least that the law allows; so many instances, with indeterminates for numbers,
+    /// are all there are.
+    ProvedTo {
+        /// The largest extent.
+        extent: usize,
+        /// Instances.
+        instances: usize,
+    },
     /// It is what the words mean.
     Definition,
     /// It held, exactly, on this many small instances.
@@ -31,11 +39,19 @@ impl Status {
     /// The word in tables and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Proved => "proved",
+            Self::Proved | Self::ProvedTo { .. } => "proved",
             Self::Definition => "definition",
             Self::Checked(_) => "checked",
             Self::Refuted(_) => "refuted",
             Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The same in words that tell all shapes from small ones.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::ProvedTo { .. } => "proved for small shapes",
+            _ => self.name(),
         }
     }
 
@@ -44,7 +60,7 @@ impl Status {
         match self {
             Self::Proved => true,
             Self::Definition => claimed == Proof::Definition,
-            Self::Checked(_) => claimed == Proof::Exact,
+            Self::ProvedTo { .. } | Self::Checked(_) => claimed == Proof::Exact,
             Self::Refuted(_) | Self::Unknown(_) => false,
         }
     }
@@ -125,12 +141,13 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
         // Before a search for what cannot be found, a route that knows nothing of how a law is written out.
         Proof::Rewrite | Proof::Derivation => match on_instances(law, SIZE - 1) {
             refuted @ Status::Refuted(_) => outcome(refuted_or(law, refuted), Vec::new()),
-            Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => match by_claims(law) {
+            _ => match by_claims(law) {
                 Ok(lines) => outcome(Status::Proved, lines),
                 Err(reason) if method == Proof::Rewrite => {
-                    outcome(refuted_or(law, Status::Unknown(reason)), Vec::new())
+                    let known = refuted_or(law, Status::Unknown(reason));
+                    outcome(for_all_numbers(law, known), Vec::new())
                 }
-                Err(reason) => match on_instances(law, SIZE) {
+                Err(reason) => match for_all_numbers(law, on_instances(law, SIZE)) {
                     Status::Unknown(_) => outcome(Status::Unknown(reason), Vec::new()),
                     known => outcome(known, Vec::new()),
                 },
@@ -147,7 +164,7 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },
-        Proof::Exact => outcome(on_instances(law, SIZE), Vec::new()),
+        Proof::Exact => outcome(for_all_numbers(law, on_instances(law, SIZE)), Vec::new()),
     }
 }
 
@@ -158,7 +175,21 @@ const SIZE: usize = 3;
 fn refuted_or(law: &CheckedLaw, otherwise: Status) -> Status {
     match on_instances(law, SIZE) {
         refuted @ Status::Refuted(_) => refuted,
-        Status::Proved | Status::Definition | Status::Checked(_) | Status::Unknown(_) => otherwise,
+        _ => otherwise,
+    }
+}
+
+/// Largest extent of the shapes at which a law without a proof for all is decided for all numbers.
+const EXTENT: usize = 2;
+
+/// What is known, or more if the law is decided for all numbers at small shapes.
+fn for_all_numbers(law: &CheckedLaw, known: Status) -> Status {
+    match known {
+        Status::Checked(_) | Status::Unknown(_) => match holds_up_to(law, EXTENT) {
+            Some(instances) => Status::ProvedTo { extent: EXTENT, instances },
+            None => known,
+        },
+        known => known,
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: 
             Status::Unknown(reason) => {
                 notices.push(format!("law {id} is not proved ({reason}): what it finds may be its own fault"));
             }
-            Status::Checked(_) | Status::Definition | Status::Proved => {
-                let known = "it held on small instances and is not proved for all";
+            Status::ProvedTo { .. } | Status::Checked(_) | Status::Definition | Status::Proved => {
+                let known = "it held at small shapes and is not proved for all";
                 notices.push(format!("law {id}: {known}: what it finds may be its own fault"));
             }
         }

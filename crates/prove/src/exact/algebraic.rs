@@ -1,4 +1,4 @@
-//! Sums of rational multiples of square roots: the field `Q(√2, √3, √5, …)`.
+//! Sums of rational multiples of square roots, the field `Q(√2, √3, √5, …)`, and polynomials over it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,16 +9,51 @@ use dashu_ratio::RBig;
 use super::interval::Interval;
 use crate::rational::Rational;
 
-/// A squarefree number by its prime factors, ascending; empty: 1.
-type Radicand = Vec<u32>;
+/// `√n · x^k · y^l · …`: the prime factors of a squarefree `n`, ascending, and the powers of indeterminates, by their numbers. Without
+/// either it is 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Product {
+    powers: Vec<(u32, u32)>,
+    primes: Vec<u32>,
+}
 
-/// `r + Σ r_n · √n` over squarefree `n > 1`, ascending, no `r_n` zero. Square roots of distinct squarefree numbers are independent
-/// over the rationals, so that equal numbers have equal terms. The derived order is that of the terms, not of the numbers; those
-/// compare by [`compare`](Self::compare).
+const ONE: &Product = &Product { powers: Vec::new(), primes: Vec::new() };
+
+impl Product {
+    fn is_one(&self) -> bool {
+        self.powers.is_empty() && self.primes.is_empty()
+    }
+
+    fn radicand(&self) -> UBig {
+        self.primes.iter().fold(UBig::ONE, |product, p| product * *p)
+    }
+
+    /// The product, and the whole number that comes out of the roots: `√m · √n = g · √(m·n/g²)` with `g` what both contain.
+    fn times(&self, other: &Self) -> (Self, Rational) {
+        let (both, once): (Vec<u32>, Vec<u32>) = self.primes.iter().partition(|p| other.primes.contains(p));
+        let mut primes: Vec<u32> =
+            once.into_iter().chain(other.primes.iter().copied().filter(|p| !both.contains(p))).collect();
+        primes.sort_unstable();
+        let mut powers = self.powers.clone();
+        for (symbol, power) in &other.powers {
+            match powers.binary_search_by_key(symbol, |(known, _)| *known) {
+                Ok(at) => powers[at].1 += power,
+                Err(at) => powers.insert(at, (*symbol, *power)),
+            }
+        }
+        let outside = both.iter().fold(Rational::ONE, |product, p| product.times(&i64::from(*p).into()));
+        (Self { powers, primes }, outside)
+    }
+}
+
+/// `r + Σ r_p · p` over products `p` other than 1 of a square root and indeterminates, ascending, no `r_p` zero: a polynomial with real
+/// algebraic coefficients; without indeterminates, a number. Square roots of distinct squarefree numbers are independent over the
+/// rationals, so that equal ones have equal terms. The derived order is that of the terms, not of the numbers; those compare by
+/// [`compare`](Self::compare).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Algebraic {
     rational: Rational,
-    roots: Vec<(Radicand, Rational)>,
+    roots: Vec<(Product, Rational)>,
 }
 
 impl Default for Algebraic {
@@ -37,19 +72,28 @@ impl Algebraic {
     pub(super) const ZERO: Self = Self { rational: Rational::ZERO, roots: Vec::new() };
     pub(super) const ONE: Self = Self { rational: Rational::ONE, roots: Vec::new() };
 
-    fn term(radicand: Radicand, factor: Rational) -> Self {
-        match (radicand.is_empty(), factor.is_zero()) {
+    fn term(product: Product, factor: Rational) -> Self {
+        match (product.is_one(), factor.is_zero()) {
             (true, _) => factor.into(),
             (false, true) => Self::ZERO,
-            (false, false) => Self { rational: Rational::ZERO, roots: vec![(radicand, factor)] },
+            (false, false) => Self { rational: Rational::ZERO, roots: vec![(product, factor)] },
         }
     }
 
+    /// An indeterminate.
+    pub(super) fn symbol(number: u32) -> Self {
+        Self::term(Product { powers: vec![(number, 1)], primes: Vec::new() }, Rational::ONE)
+    }
+
+    /// Whether indeterminates occur.
+    pub(super) fn is_symbolic(&self) -> bool {
+        self.roots.iter().any(|(product, _)| !product.powers.is_empty())
+    }
+
     /// All terms, that of 1 first.
-    fn terms(&self) -> impl Iterator<Item = (&[u32], &Rational)> {
-        let one: &[u32] = &[];
-        let rational = Some((one, &self.rational)).filter(|(_, x)| !x.is_zero());
-        rational.into_iter().chain(self.roots.iter().map(|(radicand, x)| (radicand.as_slice(), x)))
+    fn terms(&self) -> impl Iterator<Item = (&Product, &Rational)> {
+        let rational = Some((ONE, &self.rational)).filter(|(_, x)| !x.is_zero());
+        rational.into_iter().chain(self.roots.iter().map(|(product, x)| (product, x)))
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -73,7 +117,7 @@ impl Algebraic {
         if rest == UBig::ZERO {
             return Some(Self::default());
         }
-        let (mut outside, mut radicand) = (UBig::ONE, Vec::new());
+        let (mut outside, mut primes) = (UBig::ONE, Vec::new());
         for p in 2u32..1 << 16 {
             let square = UBig::from(u64::from(p) * u64::from(p));
             while &rest % &square == UBig::ZERO {
@@ -82,7 +126,7 @@ impl Algebraic {
             }
             if &rest % p == 0 {
                 rest /= p;
-                radicand.push(p);
+                primes.push(p);
             }
             if rest < square {
                 break;
@@ -93,9 +137,10 @@ impl Algebraic {
         if &root * &root == rest {
             outside *= root;
         } else {
-            radicand.push(u32::try_from(rest).ok()?);
+            primes.push(u32::try_from(rest).ok()?);
         }
-        Some(Self::term(radicand, RBig::from_parts(outside.into(), d.clone()).into()))
+        let root = Product { powers: Vec::new(), primes };
+        Some(Self::term(root, RBig::from_parts(outside.into(), d.clone()).into()))
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
@@ -141,45 +186,53 @@ impl Algebraic {
         let mut sum = Self::ZERO;
         for (left, x) in self.terms() {
             for (right, y) in other.terms() {
-                // √m · √n = g · √(m·n/g²) with g what both contain.
-                let (both, once): (Vec<u32>, Vec<u32>) = left.iter().partition(|p| right.contains(p));
-                let mut radicand: Radicand =
-                    once.into_iter().chain(right.iter().copied().filter(|p| !both.contains(p))).collect();
-                radicand.sort_unstable();
-                let outside = both.iter().fold(Rational::ONE, |product, p| product.times(&i64::from(*p).into()));
-                sum = sum.plus(&Self::term(radicand, x.times(y).times(&outside)));
+                let (product, outside) = left.times(right);
+                sum = sum.plus(&Self::term(product, x.times(y).times(&outside)));
             }
         }
         sum
     }
 
-    /// `1/x`; `None` for 0.
+    /// `1/x`; `None` for 0 and for polynomials.
     pub(super) fn inverse(&self) -> Option<Self> {
         if let Some(x) = self.rational() {
             return Some(x.inverse()?.into());
         }
+        if self.is_symbolic() {
+            return None;
+        }
         if let (true, [(radicand, x)]) = (self.rational.is_zero(), self.roots.as_slice()) {
             // 1/(x√n) = √n/(x·n).
-            return Some(Self::term(radicand.clone(), x.times(&RBig::from(value(radicand)).into()).inverse()?));
+            return Some(Self::term(radicand.clone(), x.times(&RBig::from(radicand.radicand()).into()).inverse()?));
         }
         // x = a + b√p: 1/x = (a − b√p) / (a² − p·b²), whose denominator is free of √p and not 0, √p being independent.
-        let p = *self.roots.iter().filter_map(|(radicand, _)| radicand.last()).max()?;
+        let p = *self.roots.iter().filter_map(|(radicand, _)| radicand.primes.last()).max()?;
         let mut conjugate = self.clone();
-        for (_, x) in conjugate.roots.iter_mut().filter(|(radicand, _)| radicand.contains(&p)) {
+        for (_, x) in conjugate.roots.iter_mut().filter(|(radicand, _)| radicand.primes.contains(&p)) {
             *x = x.negated();
         }
         Some(conjugate.times(&self.times(&conjugate).inverse()?))
     }
 
+    /// Of a number; of polynomials nothing is asked that has intervals.
     pub(super) fn interval(&self, bits: usize) -> Interval {
+        debug_assert!(!self.is_symbolic(), "{self} has no interval");
         self.roots.iter().fold(Interval::rational(&self.rational, bits), |sum, (radicand, x)| {
-            let root = Interval::root(&value(radicand), bits);
+            let root = Interval::root(&radicand.radicand(), bits);
             sum.plus(&Interval::rational(x, bits).times(&root, bits))
         })
     }
 
-    /// The sign; 0 counts as positive.
+    /// The sign; 0 counts as positive. Of a polynomial that of its last coefficient: an order in which indeterminates are larger than
+    /// every number, which forms are made by and nothing is concluded from.
     pub(super) fn sign(&self) -> Sign {
+        if let Some((last, _)) = self.roots.last().filter(|_| self.is_symbolic()) {
+            let of_last = self.roots.iter().filter(|(product, _)| product.powers == last.powers);
+            let number = |(product, x): &(Product, Rational)| {
+                (Product { powers: Vec::new(), primes: product.primes.clone() }, x.clone())
+            };
+            return of_last.map(number).fold(Self::ZERO, |sum, (product, x)| sum.plus(&Self::term(product, x))).sign();
+        }
         match (self.rational.is_zero(), self.roots.as_slice()) {
             (_, []) => return self.rational.sign(),
             (true, [(_, factor)]) => return factor.sign(),
@@ -209,8 +262,8 @@ impl Algebraic {
 
     /// `self / other` if that is rational.
     pub(super) fn ratio(&self, other: &Self) -> Option<Rational> {
-        let (radicand, y) = other.terms().next()?;
-        let (_, x) = self.terms().find(|(own, _)| *own == radicand)?;
+        let (product, y) = other.terms().next()?;
+        let (_, x) = self.terms().find(|(own, _)| *own == product)?;
         let ratio = x.times(&y.inverse()?);
         (*self == other.scaled(&ratio)).then_some(ratio)
     }
@@ -226,19 +279,27 @@ impl Algebraic {
     }
 }
 
-fn value(radicand: &[u32]) -> UBig {
-    radicand.iter().fold(UBig::ONE, |product, p| product * *p)
+impl fmt::Display for Product {
+    /// `√6·x1^2·x3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = Some(format!("√{}", self.radicand())).filter(|_| !self.primes.is_empty());
+        let powers = self.powers.iter().map(|(symbol, power)| match power {
+            1 => format!("x{symbol}"),
+            power => format!("x{symbol}^{power}"),
+        });
+        f.write_str(&root.into_iter().chain(powers).collect::<Vec<_>>().join("·"))
+    }
 }
 
 impl fmt::Display for Algebraic {
     /// `1 − 3·√2/2`: terms by their radicands, the rational one first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut terms: Vec<(UBig, RBig)> = self.terms().map(|(radicand, x)| (value(radicand), x.big())).collect();
-        terms.sort();
+        let mut terms: Vec<(&Product, RBig)> = self.terms().map(|(product, x)| (product, x.big())).collect();
+        terms.sort_by_key(|(product, x)| (product.radicand(), product.powers.clone(), x.clone()));
         if terms.is_empty() {
             return f.write_str("0");
         }
-        for (at, (radicand, x)) in terms.into_iter().enumerate() {
+        for (at, (product, x)) in terms.into_iter().enumerate() {
             let negative = x.sign() == Sign::Negative;
             f.write_str(match (at, negative) {
                 (0, true) => "-",
@@ -247,10 +308,10 @@ impl fmt::Display for Algebraic {
                 (_, false) => " + ",
             })?;
             let (n, d) = (if negative { -x.numerator() } else { x.numerator().clone() }, x.denominator());
-            match (radicand == UBig::ONE, n == IBig::ONE) {
+            match (product.is_one(), n == IBig::ONE) {
                 (true, _) => write!(f, "{n}")?,
-                (false, true) => write!(f, "√{radicand}")?,
-                (false, false) => write!(f, "{n}·√{radicand}")?,
+                (false, true) => write!(f, "{product}")?,
+                (false, false) => write!(f, "{n}·{product}")?,
             }
             if *d != UBig::ONE {
                 write!(f, "/{d}")?;

@@ -69,7 +69,7 @@ pub(super) fn sees(
         window.left.is_none_or(|left| -ahead <= signed(left)) && window.right.is_none_or(|right| ahead <= signed(right))
     });
     let allowed = match &options.mask {
-        Some(mask) => !mask.plain_at([b, h, i, j], heads)?.is_zero(),
+        Some(mask) => !mask.plain_at([b, h, i, j], heads)?.vanishes()?,
         None => true,
     };
     let exist = sequence.queries.contains(&i) && sequence.keys.contains(&j);
@@ -154,7 +154,7 @@ impl AttentionCall<'_> {
         let mut terms = Vec::new();
         for j in 0..self.key.rows {
             let term = if sees(self.options, [b, h, i, j], [self.query.rows, self.key.rows], heads)? {
-                self.logit([b, h, i, j], heads, scale)?.exp()?
+                self.term([b, h, i, j], heads, scale)?
             } else {
                 Exact::from(0)
             };
@@ -184,23 +184,28 @@ impl AttentionCall<'_> {
         Ok(row)
     }
 
-    /// `scale · q·k + bias − slope · |i + n_k − n_q − j|`, with the extents that count for the item or the packed sequence.
-    fn logit(&self, [b, h, i, j]: [usize; 4], heads: Option<usize>, scale: &Exact) -> Result<Exact, NoValue> {
+    /// `e^(scale · q·k + bias − slope · |i + n_k − n_q − j|)`, with the extents that count for the item or the packed sequence; 0 where
+    /// the bias is `−∞`.
+    fn term(&self, [b, h, i, j]: [usize; 4], heads: Option<usize>, scale: &Exact) -> Result<Exact, NoValue> {
         let mut score = Exact::from(0);
         for t in 0..self.query.cols {
             let product = self.query.plain_at([b, h, i, t], heads)? * self.key.plain_at([b, h, j, t], heads)?;
             score = (&score + &product).short()?;
         }
         let mut logit = &score * scale;
-        if let Some(bias) = &self.options.bias {
-            logit = &logit + bias.plain_at([b, h, i, j], heads)?;
+        let bias = self.options.bias.as_ref().map(|bias| bias.at([b, h, i, j], heads));
+        if let Some(Real::Plain(bias)) = bias {
+            logit = &logit + bias;
         }
         if let Some(slopes) = &self.options.alibi_slopes {
             let extents = [self.query.rows, self.key.rows];
             let distance = Sequence::of(self.options, [b, i], extents).ahead(i, j).abs();
             logit = &logit - &(&slopes[h] * &distance.into());
         }
-        Ok(logit)
+        Ok(match bias {
+            Some(Real::Log(factor)) => &logit.exp()? * factor,
+            _ => logit.exp()?,
+        })
     }
 
     /// Options of the case must fit the extents of this call.

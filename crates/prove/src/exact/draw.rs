@@ -1,4 +1,4 @@
-//! Small instances of a law, drawn in a fixed pseudo-random order.
+//! Small instances of a law, from a source of choices.
 
 use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Packed, Window};
 
@@ -6,56 +6,10 @@ use super::evaluate::Evaluator;
 use super::function::area;
 use super::instance::{ExactOptions, Instance, Value};
 use super::margin::draw_margin;
-use super::matrices::{ExactMatrices, Lead};
+use super::matrices::ExactMatrices;
 use super::number::Exact;
 use super::real::Real;
-
-/// A fixed sequence of pseudo-random numbers: `SplitMix64`.
-pub(super) struct Source(u64);
-
-impl Source {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A whole number below `n`, which is small, or 0.
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        let n = u64::try_from(n.max(1)).unwrap_or(u64::MAX);
-        usize::try_from((self.next() >> 16) % n).unwrap_or(0)
-    }
-
-    /// A whole number from −2 to 2.
-    pub(super) fn entry(&mut self) -> i64 {
-        i64::try_from(self.below(5)).unwrap_or(0) - 2
-    }
-
-    /// One time in `n`.
-    fn rarely(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn shuffled(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for last in (1..n).rev() {
-            order.swap(last, self.below(last + 1));
-        }
-        order
-    }
-
-    pub(super) fn matrices(&mut self, lead: Lead, rows: usize, cols: usize) -> ExactMatrices {
-        let count = lead.0.unwrap_or(1) * lead.1.unwrap_or(1) * rows * cols;
-        let data = (0..count).map(|_| self.entry().into()).collect();
-        ExactMatrices { batch: lead.0, heads: lead.1, rows, cols, data }
-    }
-}
+use super::source::Source;
 
 /// Whether an option is on.
 pub(super) fn is_on(options: &ExactOptions, option: CallOption) -> bool {
@@ -120,18 +74,16 @@ pub(super) fn volume(d: Dims) -> usize {
     d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v))
 }
 
-/// The instance of `seed` with these extents; `None` if the law has none.
-pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, seed: u64) -> Option<Instance> {
-    let mut source = Source::new(seed);
+/// The next instance of the source with these extents; `None` if the law has none.
+pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Source) -> Option<Instance> {
     let mut instance = Instance::default();
     let named = [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
     for (name, n) in named.into_iter().chain([("d_k", dims.d_k), ("d_v", dims.d_v)]) {
         instance.extents.insert(name.to_owned(), n);
     }
     for option in &law.law.options {
-        // Every fourth instance is without options.
-        if !seed.is_multiple_of(4) && source.rarely(2) {
-            set_option(&mut instance.options, *option, dims, &mut source);
+        if source.has_options() && source.rarely(2) {
+            set_option(&mut instance.options, *option, dims, source);
         }
     }
     let on = CallOption::ALL.into_iter().filter(|option| is_on(&instance.options, *option)).collect();
@@ -145,18 +97,18 @@ pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, seed: u64) -> Opti
         instance.values.insert(name.to_owned(), Value::Matrices(m));
     }
     for given in &law.given {
-        bind(given, dims, size, &mut instance, &mut source)?;
+        bind(given, dims, size, &mut instance, source)?;
     }
     Some(instance)
 }
 
 fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &mut Source) {
     let lead = (Some(d.b), Some(d.h_q));
-    let small = |source: &mut Source| Exact::from(source.entry());
     match option {
-        CallOption::Scale => options.scale = Exact::try_from([0.5, 1.0, 2.0][source.below(3)]).ok(),
+        CallOption::Scale => options.scale = source.one_of([0.5, 1.0, 2.0]),
         CallOption::Causal => options.causal = true,
         CallOption::Mask => {
+            // Drawn and drawn over: the numbers of a random instance stay what they were.
             let mut mask = source.matrices(lead, d.n_q, d.n_k);
             mask.data.iter_mut().for_each(|x| *x = i64::from(!source.rarely(3)).into());
             options.mask = Some(mask);
@@ -166,9 +118,13 @@ fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &
             let mut end = || (!source.rarely(3)).then(|| source.below(2));
             options.window = Some(Window { left: end(), right: end() });
         }
-        CallOption::Sinks => options.sinks = Some((0..d.h_q).map(|_| small(source)).collect()),
+        CallOption::Sinks => options.sinks = Some((0..d.h_q).map(|_| source.number()).collect()),
         CallOption::AlibiSlopes => {
-            options.alibi_slopes = Some((0..d.h_q).map(|_| Exact::from(source.entry().abs())).collect());
+            options.alibi_slopes = Some(
+                (0..d.h_q)
+                    .map(|_| if source.is_every() { source.number() } else { Exact::from(source.entry().abs()) })
+                    .collect(),
+            );
         }
         CallOption::KeyLengths => options.key_lengths = Some((0..d.b).map(|_| source.below(d.n_k + 1)).collect()),
         CallOption::QueryLengths => options.query_lengths = Some((0..d.b).map(|_| source.below(d.n_q + 1)).collect()),
@@ -208,17 +164,16 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
         }
         Domain::Real { low, high } => {
             let middle = low + (high - low) / 2.0;
-            let x = [*low, middle, (low + 1.0).min(*high), *high][source.below(4)];
-            Value::Number(Exact::try_from(x).ok()?.into())
+            Value::Number(source.one_of([*low, middle, (low + 1.0).min(*high), *high])?.into())
         }
-        Domain::Number | Domain::Positive => Value::Number(Exact::from([1, 2, 3][source.below(3)]).into()),
+        Domain::Number | Domain::Positive => Value::Number(source.one_of([1.0, 2.0, 3.0])?.into()),
         // A random variable has no value; what is said of its moments is not decided here.
         Domain::Normal { .. } => return None,
         Domain::Permutation(n) => {
             let n = known.extent(n).ok()?;
             area(n, n).ok()?;
             let mut order = source.shuffled(n);
-            if order.is_sorted() && n > 1 {
+            if order.is_sorted() && n > 1 && !source.is_every() {
                 order.rotate_left(1);
             }
             Value::Matrices(ExactMatrices::plain(n, n, |i, j| i64::from(order[i] == j)))

@@ -9,8 +9,9 @@ use super::interval::Interval;
 use crate::rational::Rational;
 
 /// `Σ c·e^a`: the `c` of `a = 0`, and the others by exponent, none of them zero. Such a sum is 0 only if it is empty (Lindemann and
-/// Weierstrass: exponentials of distinct algebraic numbers are linearly independent over the algebraic numbers). The derived order
-/// is that of the terms.
+/// Weierstrass: exponentials of distinct algebraic numbers are linearly independent over the algebraic numbers; so are those of
+/// distinct polynomials over the polynomials, as some algebraic point keeps the exponents distinct and no factor is 0 there). The
+/// derived order is that of the terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ExpSum {
     constant: Algebraic,
@@ -45,6 +46,11 @@ impl ExpSum {
 
     pub(super) fn len(&self) -> usize {
         self.rest.len() + usize::from(!self.constant.is_zero())
+    }
+
+    /// Whether indeterminates occur.
+    pub(super) fn is_symbolic(&self) -> bool {
+        self.terms().any(|(exponent, x)| exponent.is_symbolic() || x.is_symbolic())
     }
 
     /// Bits of all the whole numbers it is written with, more or less.
@@ -121,10 +127,14 @@ impl ExpSum {
         })
     }
 
-    /// The sign; 0 counts as positive.
+    /// The sign; 0 counts as positive. With indeterminates that of the term of the greatest exponent, as of
+    /// [polynomials](Algebraic::sign).
     pub(super) fn sign(&self) -> Sign {
         if self.is_zero() {
             return Sign::Positive;
+        }
+        if self.is_symbolic() {
+            return self.end(true).map_or(Sign::Positive, |(_, x)| x.sign());
         }
         let mut bits = 64;
         loop {

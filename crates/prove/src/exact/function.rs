@@ -64,7 +64,7 @@ impl Evaluator {
             "norm_max" => {
                 let m = self.matrices(&args[0])?;
                 let sizes: Vec<Real> =
-                    m.data.iter().map(|x| Ok(x.plain()?.abs().into())).collect::<Result<_, NotExact>>()?;
+                    m.data.iter().map(|x| Ok(x.plain()?.abs()?.into())).collect::<Result<_, NotExact>>()?;
                 return Ok(Value::Number(largest(&sizes)?));
             }
             "norm_2" => {
@@ -260,7 +260,7 @@ impl Evaluator {
         let lead = join(condition.lead(), yes.lead()).filter(|_| condition.rows == yes.rows).ok_or_else(fits)?;
         Ok(ExactMatrices::build(lead, yes.rows, yes.cols, |[b, h, i, j]| {
             let column = if condition.cols == 1 { 0 } else { j };
-            let chosen = !condition.plain_at([b, h, i, column], lead.1)?.is_zero();
+            let chosen = !condition.plain_at([b, h, i, column], lead.1)?.vanishes()?;
             Ok(if chosen { &yes } else { &no }.at([b, h, i, j], lead.1).clone())
         })?)
     }

@@ -3,10 +3,11 @@
 use dashu_int::IBig;
 use qkvet_spec::{CheckedLaw, Dims, Domain};
 
-use super::draw::{Source, real};
+use super::draw::real;
 use super::instance::{Instance, Value};
 use super::matrices::Place;
 use super::number::Exact;
+use super::source::Source;
 
 /// Factor on the scores of an instance.
 fn scale(instance: &Instance, d_k: usize) -> Option<Exact> {

@@ -19,6 +19,8 @@ mod reduce;
 mod relation;
 mod search;
 mod shrink;
+mod source;
+mod symbolic;
 
 pub(crate) use draw::says_something;
 pub use evaluate::evaluate;
@@ -28,3 +30,4 @@ pub use number::{Exact, NotExact};
 pub use real::Real;
 pub use relation::{Decision, Failure, decide};
 pub use search::{Counterexample, Search, search};
+pub use symbolic::holds_up_to;

@@ -43,6 +43,9 @@ pub enum NotExact {
     /// A quotient by zero.
     #[error("quotient: expected a divisor other than 0, got 0")]
     DivisionByZero,
+    /// What depends on the value of an indeterminate.
+    #[error("indeterminate: expected what holds of all its values alike, got {0}")]
+    Indeterminate(String),
     /// A logarithm where only a number has a place.
     #[error("logarithm: expected a number that can be computed with, got {0}")]
     Logarithm(String),
@@ -95,9 +98,30 @@ impl Exact {
         Self { num: ExpSum::constant(x.into()), den: ExpSum::constant(Algebraic::ONE) }
     }
 
-    /// Whether it is 0.
+    /// An indeterminate: what is said of it is said of every number.
+    pub(super) fn symbol(number: u32) -> Self {
+        Self { num: ExpSum::constant(Algebraic::symbol(number)), den: ExpSum::constant(Algebraic::ONE) }
+    }
+
+    /// Whether indeterminates occur.
+    pub(super) fn is_symbolic(&self) -> bool {
+        self.num.is_symbolic() || self.den.is_symbolic()
+    }
+
+    /// Whether it is 0, of indeterminates whatever they are.
     pub fn is_zero(&self) -> bool {
         self.num.is_zero()
+    }
+
+    /// Whether it is 0, for a choice between two ways.
+    ///
+    /// # Errors
+    /// Something that is 0 for some values of an indeterminate, perhaps, and for others not.
+    pub(super) fn vanishes(&self) -> Result<bool, NotExact> {
+        match self.is_zero() {
+            false if self.is_symbolic() => Err(NotExact::Indeterminate(self.to_string())),
+            is_zero => Ok(is_zero),
+        }
     }
 
     /// The number, if it is seen to be rational: always, if its exponents are multiples of one number, none more than 64 times it.
@@ -146,7 +170,7 @@ impl Exact {
         let (Some(num), Some(den)) = (self.num.algebraic(), self.den.algebraic().and_then(|den| den.inverse())) else {
             return Err(NotExact::NestedExponential(self.to_string()));
         };
-        if self.abs() > Self::from(65536) {
+        if !self.is_symbolic() && self.magnitude() > Self::from(65536) {
             return Err(NotExact::LargeExponent(self.to_string()));
         }
         Ok(Self::power_of_e(num.times(&den)))
@@ -176,11 +200,18 @@ impl Exact {
     }
 
     /// `|x|`.
-    pub fn abs(&self) -> Self {
+    ///
+    /// # Errors
+    /// Indeterminates.
+    pub fn abs(&self) -> Result<Self, NotExact> {
+        if self.is_symbolic() { Err(NotExact::Indeterminate(self.to_string())) } else { Ok(self.magnitude()) }
+    }
+
+    fn magnitude(&self) -> Self {
         if self.signum() == Ordering::Less { -self } else { self.clone() }
     }
 
-    /// How `x` compares with 0.
+    /// How `x` compares with 0. Of indeterminates only whether it is 0 says something.
     pub fn signum(&self) -> Ordering {
         match (self.is_zero(), self.num.sign() == self.den.sign()) {
             (true, _) => Ordering::Equal,
@@ -214,10 +245,13 @@ impl Exact {
         Some(Interval { low: over(&num.low, false), high: over(&num.high, true) })
     }
 
-    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain.
+    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain. Indeterminates have none: then its form.
     ///
     /// Only a rational is a tie; whether the value is that rational is decided exactly.
     pub fn digits(&self, places: usize) -> String {
+        if self.is_symbolic() {
+            return self.to_string();
+        }
         let scale = IBig::from(10).pow(places);
         let mut bits = 64 + 4 * places;
         loop {
@@ -322,7 +356,10 @@ impl Ord for Exact {
             return x.compare(y);
         }
         // Numbers that are far apart need no exact difference.
-        if let (Some(x), Some(y)) = (self.interval(64), other.interval(64)) {
+        if !self.is_symbolic()
+            && !other.is_symbolic()
+            && let (Some(x), Some(y)) = (self.interval(64), other.interval(64))
+        {
             if x.high < y.low {
                 return Ordering::Less;
             }

@@ -63,9 +63,12 @@ impl Real {
     /// `ln x`; `ln 0 = −∞`.
     ///
     /// # Errors
-    /// A negative number, or a logarithm.
+    /// A negative number, a logarithm, or indeterminates.
     pub fn ln(&self) -> Result<Self, NotExact> {
         let x = self.plain()?;
+        if x.is_symbolic() {
+            return Err(NotExact::Indeterminate(x.to_string()));
+        }
         if x.signum() == Ordering::Less {
             Err(NotExact::NegativeLogarithm(x.to_string()))
         } else {
@@ -118,13 +121,13 @@ impl Real {
     /// The order of the numbers.
     ///
     /// # Errors
-    /// A logarithm beside a number that contains exponentials.
+    /// A logarithm beside a number that contains exponentials; indeterminates, unless both are equal whatever they are.
     pub fn compare(&self, other: &Self) -> Result<Ordering, NotExact> {
-        Ok(match (self, other) {
-            (Self::Plain(x), Self::Plain(y)) => x.cmp(y),
+        match (self, other) {
+            (Self::Plain(x), Self::Plain(y)) => ordered(x, y),
             // The exponential grows with its argument.
-            (x, y) => x.exp()?.cmp(&y.exp()?),
-        })
+            (x, y) => ordered(&x.exp()?, &y.exp()?),
+        }
     }
 
     /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain. `ln 0` is `-∞`.
@@ -138,6 +141,15 @@ impl Real {
             },
             Self::Log(x) => decimal(&log_digits(x, places), places),
         }
+    }
+}
+
+fn ordered(x: &Exact, y: &Exact) -> Result<Ordering, NotExact> {
+    match x.cmp(y) {
+        Ordering::Less | Ordering::Greater if x.is_symbolic() || y.is_symbolic() => {
+            Err(NotExact::Indeterminate((x - y).to_string()))
+        }
+        order => Ok(order),
     }
 }
 

@@ -10,6 +10,7 @@ use super::margin::keeps_margins;
 use super::matrices::ExactMatrices;
 use super::relation::{Decision, Failure, decide};
 use super::shrink::shrink;
+use super::source::Source;
 
 /// How many instances are drawn of extents up to `size`. Where they only stand beside a proof, small ones, fewer are enough: every
 /// option is on in some of them, as a test sees to.
@@ -77,7 +78,8 @@ fn instances<'a>(
 ) -> impl Iterator<Item = (&'a Dims, Instance)> + 'a {
     (0..count(size)).filter_map(move |seed| {
         let dims = extents.get(seed * extents.len() / count(size))?;
-        let instance = draw(law, *dims, size, seed as u64).filter(|instance| keeps_margins(law, instance))?;
+        let instance =
+            draw(law, *dims, size, &mut Source::random(seed as u64)).filter(|instance| keeps_margins(law, instance))?;
         Some((dims, instance))
     })
 }

@@ -7,6 +7,7 @@ use super::instance::{ExactOptions, Instance, Value};
 use super::margin::keeps_margins;
 use super::real::Real;
 use super::relation::{Decision, Failure, decide};
+use super::source::Source;
 
 /// Instances that are tried at most, for smaller extents and for simpler numbers each.
 const TRIES: usize = 200;
@@ -18,7 +19,7 @@ type Found = (Instance, Failure);
 pub(super) fn shrink(law: &CheckedLaw, found: Found, smaller: &[Dims], size: usize) -> Found {
     let step = (smaller.len() * 4).div_ceil(TRIES).max(1);
     let tries = smaller.iter().step_by(step).flat_map(|dims| (0..4).map(move |seed| (dims, seed)));
-    let mut drawn = tries.filter_map(|(dims, seed)| draw(law, *dims, size, seed));
+    let mut drawn = tries.filter_map(|(dims, seed)| draw(law, *dims, size, &mut Source::random(seed)));
     let found = drawn.find_map(|instance| fails(law, instance)).unwrap_or(found);
     simplify(law, found)
 }

@@ -73,14 +73,14 @@ fn print_table(proved: &[Proved<'_>]) {
     anstream::println!("\n{}", counted(proved));
 }
 
-/// `3 laws: 2 proved, 1 checked`.
+/// `3 laws: 1 proved, 1 proved for small shapes, 1 checked`.
 fn counted(proved: &[Proved<'_>]) -> String {
-    let count = |name: &str| proved.iter().filter(|one| one.outcome.status.name() == name).count();
-    let counted: Vec<String> = ["proved", "definition", "checked", "refuted", "unknown"]
+    let count = |word: &str| proved.iter().filter(|one| one.outcome.status.words() == word).count();
+    let counted: Vec<String> = ["proved", "proved for small shapes", "definition", "checked", "refuted", "unknown"]
         .into_iter()
-        .map(|name| (name, count(name)))
+        .map(|word| (word, count(word)))
         .filter(|(_, n)| *n > 0)
-        .map(|(name, n)| format!("{n} {name}"))
+        .map(|(word, n)| format!("{n} {word}"))
         .collect();
     format!("{} laws: {}", proved.len(), counted.join(", "))
 }

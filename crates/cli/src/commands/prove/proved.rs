@@ -36,6 +36,7 @@ impl<'a> Proved<'a> {
     pub(super) fn shapes(&self) -> String {
         match &self.outcome.status {
             Status::Proved => "all".to_owned(),
+            Status::ProvedTo { extent, .. } => format!("≤ {extent}"),
             Status::Checked(instances) => format!("{instances} instances"),
             Status::Definition | Status::Refuted(_) | Status::Unknown(_) => "-".to_owned(),
         }
@@ -52,7 +53,7 @@ impl<'a> Proved<'a> {
         match &self.outcome.status {
             Status::Refuted(example) => law["counterexample"] = json!(example),
             Status::Unknown(reason) => law["reason"] = json!(reason),
-            Status::Proved | Status::Definition | Status::Checked(_) => {}
+            Status::Proved | Status::ProvedTo { .. } | Status::Definition | Status::Checked(_) => {}
         }
         law
     }
@@ -103,6 +104,9 @@ impl<'a> Proved<'a> {
                 let of = if bits { ", as an equation of real numbers: for the bits a target is asked" } else { "" };
                 format!("proved for all shapes by {}, checked by a second route{of}", self.outcome.method.name())
             }
+            Status::ProvedTo { extent, instances } => format!(
+                "proved for all numbers at every shape of extents ≤ {extent}, or the least that the law allows ({instances} instances with indeterminates); no proof for all shapes"
+            ),
             Status::Definition if self.law.expect.is_none() => "true by definition".to_owned(),
             Status::Definition => "taken as a definition; it held exactly on small instances".to_owned(),
             Status::Checked(instances) => format!("held exactly on {instances} small instances; no proof for all"),
