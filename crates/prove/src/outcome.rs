@@ -160,7 +160,10 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             other => outcome(other, Vec::new()),
         },
         Proof::Moments => match moments::prove(law) {
-            Ok(steps) => outcome(Status::Proved, steps.into_iter().map(equation).collect()),
+            Ok(steps) => match moments::check(law, &steps) {
+                Ok(()) => outcome(Status::Proved, steps.into_iter().map(equation).collect()),
+                Err(error) => outcome(Status::Unknown(error.to_string()), Vec::new()),
+            },
             Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },

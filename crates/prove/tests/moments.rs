@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use qkvet_prove::moments::{Reason, prove};
+use qkvet_prove::moments::{Reason, Step, check as check_steps, prove};
 use qkvet_spec::{Catalog, CheckedLaw, Proof};
 
 const GIVEN: &str = "  mu: number()
@@ -57,6 +57,33 @@ fn the_laws_about_moments_are_proved() {
         steps.iter().for_each(|step| writeln!(text, "  {step}").unwrap());
     }
     insta::assert_snapshot!(text);
+}
+
+/// Another right side, or the law's own statement left out: the checker refuses it, for every step of every proof.
+#[test]
+fn an_altered_step_is_refused() {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let mut altered = 0;
+    for (id, law) in catalog.laws.iter().filter(|(_, law)| law.law.proof == Proof::Moments) {
+        let steps = prove(law).unwrap_or_else(|reason| panic!("{id}: {reason}"));
+        check_steps(law, &steps).unwrap_or_else(|error| panic!("{id}: {error}"));
+        for at in 0..steps.len() {
+            for more in ["2", "d_k", "n_k"] {
+                let mut other = steps.clone();
+                let sum = format!("1 + {more}");
+                let more = qkvet_spec::syntax::parse(&sum).unwrap_or_else(|error| panic!("{error:?}"));
+                other[at].right = Step { left: other[at].right.clone(), right: more, reason: "" }.equation();
+                if let qkvet_spec::syntax::ExprKind::Binary(op, ..) = &mut other[at].right.kind {
+                    *op = qkvet_spec::syntax::BinaryOp::Add;
+                }
+                assert!(check_steps(law, &other).is_err(), "{id}, step {}: {}", at + 1, other[at]);
+                altered += 1;
+            }
+        }
+        let last = steps.len() - 1;
+        assert!(check_steps(law, &steps[..last]).is_err(), "{id}: its statement left out");
+    }
+    assert!(altered > 300, "{altered}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! independence and the moments of a normal entry (`variance`). A second route (`points`) shares none of that: it puts in
 //! numbers and adds up all outcomes of a distribution with few values that has the same moments.
 
+mod check;
 mod expression;
 mod points;
 mod poly;
@@ -18,8 +19,9 @@ use dashu_ratio::RBig;
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
+pub use check::{CheckError, check};
 use expression::{Expression, binary};
-use points::Search;
+use points::{BUDGET, Search};
 use value::{Beyond, Reading, written};
 
 use crate::render::{Style, render};
@@ -127,7 +129,7 @@ pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
         let x = reading.number(left, &formula.text)?;
         let y = reading.number(right, &formula.text)?;
         let equal = x.equals(&y).map_err(Beyond::from)?;
-        let mut search = Search::new(law, reading.degree);
+        let mut search = Search::new(law, reading.degree, BUDGET);
         match (equal, search.difference(left, right)) {
             (true, None) if search.agreed > 0 => {}
             (true, None) => {

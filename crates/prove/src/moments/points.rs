@@ -16,8 +16,14 @@ pub(super) const MAX_MOMENT: u32 = 5;
 /// Outcomes for one point, and points, at most.
 const MAX_OUTCOMES: usize = 4_096;
 const MAX_POINTS: usize = 4_096;
-/// Outcomes for one equation, at which the search ends.
-const BUDGET: usize = 20_000;
+/// Outcomes for one equation of a law, at which the search ends.
+pub(super) const BUDGET: usize = 20_000;
+/// The same for one step of a proof, of which there are many.
+pub(super) const STEP_BUDGET: usize = 1_000;
+/// What a point costs beside its outcomes.
+const POINT: usize = 8;
+/// Names of places that steps speak of without saying which: any stands for all.
+const PLACES: [&str; 3] = ["t", "i", "j"];
 
 /// Deviations from the mean in standard deviations, and one over their probability: mean 0, variance 1, third moment 0.
 const TWO: [(i32, u32); 2] = [(-1, 2), (1, 2)];
@@ -41,6 +47,7 @@ pub(super) struct Search<'a> {
     outcomes: &'static [(i32, u32)],
     /// Points at which both sides had one value.
     pub(super) agreed: usize,
+    budget: usize,
     spent: usize,
     /// Names that the two sides depend on.
     spoken: BTreeSet<String>,
@@ -52,11 +59,12 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// A search over the variables of the law. `degree` is the highest power of one random entry inside an expected value: up to
-    /// the third, two values with the mean and the variance of a normal entry have its moments, up to the fifth five do.
-    pub(super) fn new(law: &'a CheckedLaw, degree: u32) -> Self {
+    /// the third, two values with the mean and the variance of a normal entry have its moments, up to the fifth five do. `budget`
+    /// counts outcomes.
+    pub(super) fn new(law: &'a CheckedLaw, degree: u32, budget: usize) -> Self {
         let outcomes: &'static [(i32, u32)] = if degree <= 3 { &TWO } else { &FIVE };
         let (numbers, indices, matrices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { law, outcomes, agreed: 0, spent: 0, spoken: BTreeSet::new(), numbers, indices, matrices }
+        Self { law, outcomes, agreed: 0, budget, spent: 0, spoken: BTreeSet::new(), numbers, indices, matrices }
     }
 
     /// Numbers at which the two sides differ. Points at which a side has no rational value are passed over.
@@ -66,9 +74,10 @@ impl<'a> Search<'a> {
         self.spoken = self.spoken(&sides);
         let variables = self.variables();
         for point in points(&variables) {
-            if self.spent > BUDGET {
+            if self.spent > self.budget {
                 break;
             }
+            self.spent += POINT;
             let names = variables.iter().map(|(name, _)| name.clone());
             self.numbers = names.zip(point).collect();
             if !self.is_inside() || self.bind().is_none() {
@@ -125,7 +134,7 @@ impl<'a> Search<'a> {
     /// Gives indices and matrices that are not random their values.
     fn bind(&mut self) -> Option<()> {
         let law = self.law;
-        self.indices.clear();
+        self.indices = PLACES.map(|name| (name.to_owned(), 0)).into();
         self.matrices.clear();
         for given in law
             .given
@@ -167,6 +176,15 @@ impl<'a> Search<'a> {
         match self.value(expr)? {
             Value::Number(x) => Some(x),
             Value::Matrix(x) if x.len() == 1 && x[0].len() == 1 => x.into_iter().next()?.pop(),
+            _ => None,
+        }
+    }
+
+    fn place(&mut self, expr: &Expr) -> Option<usize> {
+        match self.value(expr)? {
+            Value::Index(at) => Some(at),
+            // The only place of an axis.
+            Value::Number(one) if one.is_one() => Some(0),
             _ => None,
         }
     }
@@ -241,6 +259,35 @@ impl<'a> Search<'a> {
                 let x = Rational::from(i64::from(function == "ones"));
                 Value::Matrix(vec![vec![x; cols]; rows])
             }
+            // What steps are written with beside the words of laws.
+            ("power", [x, n]) => {
+                let (x, n) = (self.number(x)?, whole(&self.number(n)?).filter(|n| *n <= LARGEST)?);
+                Value::Number((0..n).fold(Rational::ONE, |power, _| power.times(&x)))
+            }
+            ("entry", [x, places @ ..]) => {
+                let x = self.matrix(x)?;
+                let at: Vec<usize> = places.iter().map(|place| self.place(place)).collect::<Option<_>>()?;
+                Value::Number(match at.as_slice() {
+                    [row, col] => x.get(*row)?.get(*col)?.clone(),
+                    [at] if x.len() == 1 => x[0].get(*at)?.clone(),
+                    [at] => x.get(*at)?.first()?.clone(),
+                    _ => return None,
+                })
+            }
+            ("series", [Expr { kind: ExprKind::Name(over), .. }, extent, body]) => {
+                let extent = self.extent(extent)?;
+                let outer = self.indices.get(over).copied();
+                let mut sum = Some(Rational::ZERO);
+                for at in 0..extent {
+                    self.indices.insert(over.clone(), at);
+                    sum = sum.and_then(|sum| Some(sum.plus(&self.number(body)?)));
+                }
+                match outer {
+                    Some(at) => drop(self.indices.insert(over.clone(), at)),
+                    None => drop(self.indices.remove(over)),
+                }
+                Value::Number(sum?)
+            }
             ("row" | "col", [x, index]) => {
                 let Value::Index(at) = self.value(index)? else { return None };
                 let x = self.matrix(x)?;
@@ -281,11 +328,11 @@ impl<'a> Search<'a> {
                 laid.push((name, vec![vec![Rational::ZERO; cols]; rows]));
             }
         }
-        self.spent += count;
         let before: Vec<_> =
             laid.into_iter().map(|(name, zeros)| (name, self.matrices.insert(name.clone(), zeros))).collect();
         let mut sums = Some((Rational::ZERO, Rational::ZERO));
         for outcome in 0..count {
+            self.spent += 1;
             let (mut rest, mut odds) = (outcome, 1);
             for (name, i, j, mean, sd) in &cells {
                 let (deviation, one_in) = self.outcomes[rest % self.outcomes.len()];
