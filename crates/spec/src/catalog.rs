@@ -300,6 +300,9 @@ mod tests {
             let count = catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count();
             assert_eq!(count, 1, "{dtype}");
         }
+        let unsourced: Vec<&String> =
+            catalog.laws.iter().filter(|(_, law)| law.law.sources.is_empty()).map(|(id, _)| id).collect();
+        assert!(unsourced.is_empty(), "laws that say not where they are from: {unsourced:?}");
         let none = Catalog { contracts: IndexMap::new(), ..catalog };
         let none = none.default_contract(Dtype::Float8E5m2).expect_err("no contract");
         let known = "contract for float8_e5m2: expected one with `default: true`, got none\nhint: formats with contracts: float64, float32, bfloat16, float16";

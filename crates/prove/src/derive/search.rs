@@ -13,6 +13,8 @@ use crate::tree::{Shapes, Tree, is_zero, shape};
 const LIMITS: (usize, usize) = (6_000, 8);
 /// Saturations of one search.
 const MAX_SPACES: usize = 20;
+/// Forms of one term that one lemma is used for.
+const MAX_FORMS: usize = 12;
 /// Lemmas in one chain.
 const MAX_DEPTH: usize = 10;
 
@@ -137,6 +139,19 @@ impl Search<'_> {
                 return vec![by_rules(chain)];
             }
         }
+        for (lemma, before, after) in self.uses(&space, part) {
+            let Some(chain) = space.chain(part, &before) else { continue };
+            let mut steps = by_rules(chain);
+            steps.push(Step { by: Move::Lemma(lemma.to_owned()), after });
+            moves.push(steps);
+        }
+        moves
+    }
+
+    /// The lemmas that have a form of the part as one side: their names, that side, and the other; of each the shortest few.
+    fn uses(&self, space: &Space, part: &Tree) -> Vec<(&'static str, Tree, Tree)> {
+        let smallest = space.forms();
+        let mut uses = Vec::new();
         for lemma in LEMMAS.iter().filter(|lemma| self.coarse || !lemma.is_coarse) {
             let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else { continue };
             let (from, to) = if self.upward { (&left, &right) } else { (&right, &left) };
@@ -144,8 +159,8 @@ impl Search<'_> {
                 continue;
             }
             let mut forms = BTreeMap::new();
-            for bound in space.matches(from, part) {
-                for bound in self.meeting(lemma.needs, bound, &space) {
+            for bound in smallest.matches(from, part) {
+                for bound in self.meeting(lemma.needs, bound, space) {
                     let bound: BTreeMap<&str, Tree> =
                         bound.iter().map(|(name, tree)| (name.as_str(), tree.clone())).collect();
                     if let (Some(before), Some(after)) =
@@ -156,14 +171,10 @@ impl Search<'_> {
                     }
                 }
             }
-            for (before, after) in forms.into_values() {
-                let Some(chain) = space.chain(part, &before) else { continue };
-                let mut steps = by_rules(chain);
-                steps.push(Step { by: Move::Lemma(lemma.name.to_owned()), after });
-                moves.push(steps);
-            }
+            let few = forms.into_values().take(MAX_FORMS);
+            uses.extend(few.map(|(before, after)| (lemma.name, before, after)));
         }
-        moves
+        uses
     }
 
     /// Every way to bind names such that the needs are met.

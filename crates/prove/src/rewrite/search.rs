@@ -159,22 +159,31 @@ impl Space {
         Some(shortened(Chain { start: left.clone(), steps: steps.collect() }, &self.names))
     }
 
+    /// The terms of the space, each by its smallest form.
+    pub(crate) fn forms(&self) -> Forms<'_> {
+        Forms { space: self, smallest: Extractor::new(&self.runner.egraph, AstSize) }
+    }
+}
+
+/// The smallest forms of the terms of a space.
+pub(crate) struct Forms<'a> {
+    space: &'a Space,
+    smallest: Extractor<'a, AstSize, SymbolLang, ShapeOf>,
+}
+
+impl Forms<'_> {
     /// What the names of a pattern stand for where it is equal to a term, each by its smallest form; the first ways of many.
     pub(crate) fn matches(&self, pattern: &Tree, term: &Tree) -> Vec<BTreeMap<String, Tree>> {
-        let graph = &self.runner.egraph;
-        let (Ok(pattern), Some(class)) = (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.class(term)) else {
+        let graph = &self.space.runner.egraph;
+        let (Ok(pattern), Some(class)) = (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.space.class(term))
+        else {
             return Vec::new();
         };
-        let smallest = Extractor::new(graph, AstSize);
         let found = pattern.search_eclass_with_limit(graph, class, MAX_MATCHES);
-        let found = found.map(|found| found.substs).unwrap_or_default();
         let vars = pattern.vars();
-        found
-            .iter()
-            .map(|subst| {
-                vars.iter().map(|var| (var.to_string(), from_egg(&smallest.find_best(subst[*var]).1))).collect()
-            })
-            .collect()
+        let form = |id| from_egg(&self.smallest.find_best(id).1);
+        let bound = |subst: &egg::Subst| vars.iter().map(|var| (var.to_string(), form(subst[*var]))).collect();
+        found.map(|found| found.substs.iter().map(bound).collect()).unwrap_or_default()
     }
 }
 
