@@ -1,6 +1,8 @@
 //! The search: from one side of a claim, lemmas lead on until the other side is reached.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::facts::{Facts, meets};
 use super::lemmas::LEMMAS;
@@ -92,23 +94,25 @@ impl Search<'_> {
         if depth == 0 {
             return None;
         }
-        for mut steps in self.moves(term) {
-            let Some(last) = steps.last().map(|step| step.after.clone()) else { continue };
-            if let Some(rest) = self.reach(&last, depth - 1) {
-                steps.extend(rest);
-                return Some(steps);
+        for way in self.ways(term) {
+            let place = |part: &Tree| replaced(term, &way.path, part);
+            if let Some(rest) = self.reach(&place(&way.after), depth - 1)
+                && let Some(steps) = way.steps()
+            {
+                let steps = steps.into_iter().map(|Step { by, after }| Step { by, after: place(&after) });
+                return Some(steps.chain(rest).collect());
             }
         }
         None
     }
 
     /// What a term leads to, each by rules and one lemma, or by rules to the end.
-    fn moves(&mut self, term: &Tree) -> Vec<Vec<Step>> {
+    fn ways(&mut self, term: &Tree) -> Vec<Way> {
         let mut parts = Vec::new();
         growing_parts(term, &[], self.facts, &mut parts);
         let mut wanted = Vec::new();
         growing_parts(self.end, &[], self.facts, &mut wanted);
-        let mut moves = Vec::new();
+        let mut ways = Vec::new();
         for path in parts {
             let part = at(term, &path);
             let is_near = |tree: &&Tree| (tree.op == part.op || !is_scalar(part)) && is_zero(tree) == is_zero(part);
@@ -120,36 +124,31 @@ impl Search<'_> {
             if targets.contains(&part) && is_scalar(part) {
                 continue;
             }
-            let place = |tree: &Tree| replaced(term, &path, tree);
-            for found in self.of_part(part, &targets) {
-                moves.push(found.into_iter().map(|Step { by, after }| Step { by, after: place(&after) }).collect());
-            }
+            ways.extend(self.of_part(&path, part, &targets));
         }
         // What is nearer to the end is mostly shorter.
-        moves.sort_by_cached_key(|steps: &Vec<Step>| steps.last().map(|step| step.after.to_string().len()));
-        moves
+        ways.sort_by_cached_key(|way| replaced(term, &way.path, &way.after).to_string().len());
+        ways
     }
 
-    fn of_part(&mut self, part: &Tree, targets: &[&Tree]) -> Vec<Vec<Step>> {
-        let mut moves = Vec::new();
+    fn of_part(&mut self, path: &[usize], part: &Tree, targets: &[&Tree]) -> Vec<Way> {
         let terms: Vec<&Tree> = [part].into_iter().chain(targets.iter().copied()).collect();
-        let Some(mut space) = self.space(&terms) else { return moves };
-        for target in targets {
-            if let Some(chain) = space.chain(part, target) {
-                return vec![by_rules(chain)];
-            }
-        }
-        for (lemma, before, after) in self.uses(&space, part) {
-            let Some(chain) = space.chain(part, &before) else { continue };
-            let mut steps = by_rules(chain);
-            steps.push(Step { by: Move::Lemma(lemma.to_owned()), after });
-            moves.push(steps);
-        }
-        moves
+        let Some(space) = self.space(&terms) else { return Vec::new() };
+        let reached = targets.iter().find(|target| space.are_equal(part, target));
+        let uses = match reached {
+            Some(target) => vec![(None, (*target).clone(), (*target).clone())],
+            None => self.uses(&space, part),
+        };
+        let space = Rc::new(RefCell::new(space));
+        let way = |(lemma, before, after)| {
+            let (path, part, space) = (path.to_vec(), part.clone(), Rc::clone(&space));
+            Way { path, part, before, lemma, after, space }
+        };
+        uses.into_iter().map(way).collect()
     }
 
     /// The lemmas that have a form of the part as one side: their names, that side, and the other; of each the shortest few.
-    fn uses(&self, space: &Space, part: &Tree) -> Vec<(&'static str, Tree, Tree)> {
+    fn uses(&self, space: &Space, part: &Tree) -> Vec<(Option<&'static str>, Tree, Tree)> {
         let smallest = space.forms();
         let mut uses = Vec::new();
         for lemma in LEMMAS.iter().filter(|lemma| self.coarse || !lemma.is_coarse) {
@@ -166,13 +165,14 @@ impl Search<'_> {
                     if let (Some(before), Some(after)) =
                         (instantiated(from, &bound, self.names), instantiated(to, &bound, self.names))
                         && shape(&after, self.names) == shape(part, self.names)
+                        && space.are_equal(part, &before)
                     {
                         forms.insert((after.to_string().len(), after.to_string()), (before, after));
                     }
                 }
             }
             let few = forms.into_values().take(MAX_FORMS);
-            uses.extend(few.map(|(before, after)| (lemma.name, before, after)));
+            uses.extend(few.map(|(before, after)| (Some(lemma.name), before, after)));
         }
         uses
     }
@@ -208,6 +208,26 @@ impl Search<'_> {
         self.spaces += 1;
         let space = if self.forward_only { Space::forward } else { Space::new };
         (self.spaces <= MAX_SPACES).then(|| space(terms, self.names, LIMITS))
+    }
+}
+
+/// A way on from a term: one part of it, by rules, becomes the side of a lemma, and that the other side.
+struct Way {
+    path: Vec<usize>,
+    part: Tree,
+    before: Tree,
+    lemma: Option<&'static str>,
+    after: Tree,
+    space: Rc<RefCell<Space>>,
+}
+
+impl Way {
+    /// Its steps, of the part alone. Asked of a way that leads to the end: to explain what rules did takes longer than to find it.
+    fn steps(&self) -> Option<Vec<Step>> {
+        let mut steps = by_rules(self.space.borrow_mut().chain(&self.part, &self.before)?);
+        let lemma = self.lemma.map(|name| Step { by: Move::Lemma(name.to_owned()), after: self.after.clone() });
+        steps.extend(lemma);
+        Some(steps)
     }
 }
 
