@@ -396,7 +396,7 @@ fn laws_of_the_user_are_looked_at_before_the_target() {
     check(tripled, "rewrite", &["--convention", "causal=upper-left"])
         .expect(1, &["law own is false of the standard meaning"]);
     let true_but_unproved = "norm_max(attention(Q, K, V) - attention(Q, K, V, scale=1)) <= spread(V)";
-    check(true_but_unproved, "derivation", &[]).expect(0, &["law own: it held at small shapes and is not proved"]);
+    check(true_but_unproved, "derivation", &[]).expect(0, &["law own: it held on small instances and is not proved"]);
     let proved = check("attention(Q, K, 2 * V) == 2 * attention(Q, K, V)", "rewrite", &[]);
     assert!(!proved.stderr.contains("law own"), "{}", proved.stderr);
 }

@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Prove laws without a target: all of them, or those named
     #[command(
-        after_help = "A proof holds for all shapes and is checked by a second route. What is only confirmed on exact small instances\nis called checked. Exit codes: 0 every law reaches what its file claims, 1 one does not, 2 usage or specification."
+        after_help = "What is proved holds for all shapes, and its proof is checked by a second route. What is decided for all numbers,\nbut for extents up to 2 alone, is called proved-small; what is only confirmed on exact small instances, checked.\nExit codes: 0 every law reaches what its file claims, 1 one does not, 2 usage or specification."
     )]
     Prove(ProveArgs),
     /// List what is known

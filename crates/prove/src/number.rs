@@ -10,6 +10,9 @@ pub struct Monomial {
     symbols: Vec<String>,
 }
 
+/// Symbols of one product.
+const MAX_SYMBOLS: usize = 16;
+
 impl Monomial {
     /// 1.
     pub const ONE: Self = Self { numerator: 1, denominator: 1, symbols: Vec::new() };
@@ -64,8 +67,11 @@ impl Monomial {
         }
     }
 
-    /// The product; `None` if a part of the fraction leaves 64 bits.
+    /// The product; `None` if a part of the fraction leaves 64 bits, or for more than 16 symbols: zero takes any number of factors.
     pub fn times(&self, other: &Self) -> Option<Self> {
+        if self.symbols.len() + other.symbols.len() > MAX_SYMBOLS {
+            return None;
+        }
         let mut symbols = [self.symbols.as_slice(), other.symbols.as_slice()].concat();
         symbols.sort();
         let numerator = self.numerator.checked_mul(other.numerator)?;

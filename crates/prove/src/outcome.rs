@@ -1,7 +1,7 @@
 //! What is known about a law, and how.
 
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{CheckedLaw, Proof};
+use qkvet_spec::{CallOption, CheckedLaw, Proof};
 
 use crate::derive::{self, Derivation, LEMMAS, Move, derive};
 use crate::exact::{Search, holds_up_to, says_something, search};
@@ -39,19 +39,12 @@ impl Status {
     /// The word in tables and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Proved | Self::ProvedTo { .. } => "proved",
+            Self::Proved => "proved",
+            Self::ProvedTo { .. } => "proved-small",
             Self::Definition => "definition",
             Self::Checked(_) => "checked",
             Self::Refuted(_) => "refuted",
             Self::Unknown(_) => "unknown",
-        }
-    }
-
-    /// The same in words that tell all shapes from small ones.
-    pub fn words(&self) -> &'static str {
-        match self {
-            Self::ProvedTo { .. } => "proved for small shapes",
-            _ => self.name(),
         }
     }
 
@@ -122,7 +115,7 @@ impl Shown {
 pub struct Outcome {
     /// How much.
     pub status: Status,
-    /// By which method.
+    /// By which method: what the law claims, but `exact` where only instances say something.
     pub method: Proof,
     /// The proof, as far as it has lines; a line without a reason begins a chain.
     pub lines: Vec<Line>,
@@ -131,7 +124,10 @@ pub struct Outcome {
 /// Proves a law by the method that its file names, or refutes it, or says why neither.
 pub fn prove(law: &CheckedLaw) -> Outcome {
     let method = law.law.proof;
-    let outcome = |status, lines| Outcome { status, method, lines };
+    let outcome = |status, lines| {
+        let by_instances = matches!(status, Status::ProvedTo { .. } | Status::Checked(_));
+        Outcome { method: if by_instances { Proof::Exact } else { method }, status, lines }
+    };
     if !says_something(law) {
         // Of nothing everything is true.
         let reason = "no extents were found of which its condition (`where`) holds".to_owned();
@@ -167,7 +163,14 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },
-        Proof::Exact => outcome(for_all_numbers(law, on_instances(law, SIZE)), Vec::new()),
+        Proof::Exact => match for_all_numbers(law, on_instances(law, SIZE)) {
+            Status::Checked(instances) if law.law.options.contains(&CallOption::Softcap) => {
+                let reason =
+                    format!("soft caps have no exact values; it held on {instances} small instances without one");
+                outcome(Status::Unknown(reason), Vec::new())
+            }
+            known => outcome(known, Vec::new()),
+        },
     }
 }
 
@@ -202,6 +205,9 @@ fn on_instances(law: &CheckedLaw, size: usize) -> Status {
     match counterexample {
         Some(example) => Status::Refuted(example.to_string()),
         None if confirmed > 0 => Status::Checked(confirmed),
+        None if undecided == 0 => {
+            Status::Unknown("no small instance of it was found: its extents or conditions begin above 3".to_owned())
+        }
         None => Status::Unknown(format!("none of {undecided} small instances has exact values on both sides")),
     }
 }

@@ -12,6 +12,7 @@ mod statement;
 
 pub(crate) use function::selection_name;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use qkvet_spec::shape::Dim;
@@ -128,6 +129,9 @@ struct Unfolder<'a> {
     nodes: usize,
     /// What the law declares of its variables.
     facts: Facts,
+    /// Which abbreviations, by their number, are numbers, and the sums that they are: found once, however often they are named.
+    scalars: RefCell<BTreeMap<usize, bool>>,
+    sums: RefCell<BTreeMap<usize, Option<Vec<Monomial>>>>,
 }
 
 /// Words of the rules, which a matrix of this name would be taken for. What else stands for something of the case ends in `#`, which
@@ -159,7 +163,8 @@ impl<'a> Unfolder<'a> {
             }
         }
         let facts = Facts::of(law, &scores(Tree::leaf("Q"), Tree::leaf("K"), "scale#"));
-        Ok(Self { law, names, claims: Vec::new(), nodes: 0, facts })
+        let (scalars, sums) = (RefCell::default(), RefCell::default());
+        Ok(Self { law, names, claims: Vec::new(), nodes: 0, facts, scalars, sums })
     }
 
     /// Counts a term, so that abbreviations of abbreviations end.
@@ -214,6 +219,9 @@ impl<'a> Unfolder<'a> {
                     (None, None) => return Err(unknown("product", "a factor that is no sum of products of numbers")),
                 };
                 let of = self.term(of, place)?;
+                // Sums are multiplied out.
+                self.nodes += size(&of) * (numbers.len() - 1);
+                self.count()?;
                 let multiples = numbers.iter().map(|k| Tree::new("sc", [Tree::leaf(&k.to_string()), of.clone()]));
                 let sum = multiples.reduce(|sum, next| Tree::new("+", [sum, next]));
                 sum.ok_or_else(|| unknown("product", "no number"))
@@ -290,6 +298,10 @@ fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
         Some(Domain::Index { .. } | Domain::Subset(_)) => Ok(name.clone()),
         _ => Err(unknown("index", format!("`{name}`, which is no variable"))),
     }
+}
+
+fn size(tree: &Tree) -> usize {
+    1 + tree.args.iter().map(size).sum::<usize>()
 }
 
 /// The extent that an expression stands for; its names were checked with the law.

@@ -43,9 +43,32 @@ fn what_is_false_or_not_decided_is_not_proved() {
         ("  A: matrix(n_q, n_k)\n", "where(A, ones(n_q, n_k), zeros(n_q, n_k)) == ones(n_q, n_k)", ""),
         ("", "norm_max(attention(Q, K, V)) <= norm_max(V)", ""),
         ("", "attention(Q, K, V) == attention(Q, K, V)", "softcap"),
+        // Twice the keys are wider than any window of the case: true of windows that end at 1, false of one that ends at 2.
+        (
+            "  n: dim(2..9)\n  A: tensor(n, d_k)\n  W: tensor(n, d_v)\n",
+            "attention(Q, vcat(A, A), vcat(W, W)) == attention(Q, A, W)",
+            "window",
+        ),
+        ("", "attention(Q, K, V) == attention(Q, K, V)", "packed"),
+        // With two keys the matrix is larger than what is evaluated: nothing is known of them.
+        ("  W: matrix(200, n_k)\n  P: permutation(n_k)\n", "attention(Q, P @ K, V) == attention(Q, K, V)", ""),
     ] {
         assert_eq!(holds_up_to(&law(given, expect, options), 2), None, "{expect}");
     }
+}
+
+/// A condition is asked of the options of an instance, and what it says of formats and places is not decided.
+#[test]
+fn conditions_are_those_of_instances() {
+    let with = |condition: &str| {
+        let text = format!(
+            "law: x\ntitle: t\nwhere: {condition}\nexpect: attention(Q, K, V) == ones(n_q, n_k) @ V\noptions: [scale, bias]\nproof: exact\ncatches: []\n"
+        );
+        holds_up_to(&CheckedLaw::from_yaml("x.yaml", &text).unwrap(), 2)
+    };
+    assert!(with("n_k == 1").is_some());
+    assert_eq!(with("n_k == 1 or (scale and not bias)"), None);
+    assert_eq!(with("n_k == 1 or float16"), None);
 }
 
 /// Laws that rewriting proves for all shapes are decided here too, by no rule: every one that this route can reach holds.

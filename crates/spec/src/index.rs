@@ -50,6 +50,11 @@ impl IndexExpr {
         Ok(Self { text: text.to_owned(), expr })
     }
 
+    /// Whether a name occurs.
+    pub fn mentions(&self, name: &str) -> bool {
+        self.expr.mentions(name)
+    }
+
     /// The expression as written.
     pub fn text(&self) -> &str {
         &self.text

@@ -30,7 +30,6 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
     let notices = own_laws::notices(&laws, catalog, has_conventions)?;
-    let notices = if args.quiet { Vec::new() } else { notices };
     let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
     launch(catalog, subject, manner(args, target))
 }

@@ -17,6 +17,10 @@ pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: 
         let id = &law.law.law;
         let file = catalog.law_files.get(id).map_or_else(|| id.clone(), |file| format!("--file {file}"));
         let hint = format!("hint: `qkvet prove {file}` says the same");
+        if law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits")) {
+            let what = "it compares bits, of which real numbers say nothing: what it finds may be its own fault";
+            notices.push(format!("law {id}: {what}"));
+        }
         let outcome = prove(law);
         match outcome.status {
             Status::Refuted(example) if !has_conventions => {
@@ -27,12 +31,16 @@ pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: 
             Status::Refuted(_) => {
                 notices.push(format!("law {id} is false of the standard meaning, if not of the declared one\n{hint}"));
             }
+            Status::Checked(_) => {
+                let known = "it held on small instances and is not proved";
+                notices.push(format!("law {id}: {known}: what it finds may be its own fault"));
+            }
             status if status.reaches(law.law.proof) => {}
             Status::Unknown(reason) => {
                 notices.push(format!("law {id} is not proved ({reason}): what it finds may be its own fault"));
             }
-            Status::ProvedTo { .. } | Status::Checked(_) | Status::Definition | Status::Proved => {
-                let known = "it held at small shapes and is not proved for all";
+            Status::ProvedTo { .. } | Status::Definition | Status::Proved => {
+                let known = "it holds at small shapes and is not proved for all";
                 notices.push(format!("law {id}: {known}: what it finds may be its own fault"));
             }
         }

@@ -74,8 +74,17 @@ pub(super) fn volume(d: Dims) -> usize {
     d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v))
 }
 
-/// The next instance of the source with these extents; `None` if the law has none.
-pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Source) -> Option<Instance> {
+/// Why there is no instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoInstance {
+    /// The law says nothing there: its condition does not hold, or a variable has no value.
+    Empty,
+    /// It is too large, or not of this kind.
+    Beyond,
+}
+
+/// The next instance of the source with these extents.
+pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Source) -> Result<Instance, NoInstance> {
     let mut instance = Instance::default();
     let named = [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
     for (name, n) in named.into_iter().chain([("d_k", dims.d_k), ("d_v", dims.d_v)]) {
@@ -88,7 +97,7 @@ pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Sourc
     }
     let on = CallOption::ALL.into_iter().filter(|option| is_on(&instance.options, *option)).collect();
     if !meets_condition(law, dims, on) {
-        return None;
+        return Err(NoInstance::Empty);
     }
     for (name, heads, rows, cols) in
         [("Q", dims.h_q, dims.n_q, dims.d_k), ("K", dims.h_k, dims.n_k, dims.d_k), ("V", dims.h_k, dims.n_k, dims.d_v)]
@@ -97,9 +106,11 @@ pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Sourc
         instance.values.insert(name.to_owned(), Value::Matrices(m));
     }
     for given in &law.given {
-        bind(given, dims, size, &mut instance, source)?;
+        if !bind(given, dims, size, &mut instance, source).ok_or(NoInstance::Beyond)? {
+            return Err(NoInstance::Empty);
+        }
     }
-    Some(instance)
+    Ok(instance)
 }
 
 fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &mut Source) {
@@ -138,20 +149,20 @@ fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &
     }
 }
 
-/// Gives the variables of one domain their values; `None` if the domain is empty.
-fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source: &mut Source) -> Option<()> {
+/// Gives the variables of one domain their values, if it has any; `None` for one that is too large, or not of this kind.
+fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source: &mut Source) -> Option<bool> {
     let name = given.names[0].clone();
     // Extents of domains are expressions in extents that are known by now.
     let known = Evaluator { instance: instance.clone() };
     let value = match &given.domain {
-        Domain::Mask | Domain::Bias => return Some(()),
+        Domain::Mask | Domain::Bias => return Some(true),
         Domain::Dim { low, high } => {
             let highest = (*high).min(size.max(*low));
             if *low > 4 {
                 return None;
             }
             instance.extents.insert(name, low + source.below(highest - low + 1));
-            return Some(());
+            return Some(true);
         }
         Domain::Index { of, not } => {
             let (_, n) = area(1, known.extent(of).ok()?).ok()?;
@@ -160,7 +171,8 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
                 _ => None,
             };
             let choices: Vec<usize> = (0..n).filter(|i| Some(*i) != other).collect();
-            Value::Index(*choices.get(source.below(choices.len()))?)
+            let Some(index) = choices.get(source.below(choices.len())) else { return Some(false) };
+            Value::Index(*index)
         }
         Domain::Real { low, high } => {
             let middle = low + (high - low) / 2.0;
@@ -184,7 +196,10 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             let mut rows = source.shuffled(n);
             rows.truncate(count);
             rows.sort_unstable();
-            Value::Indices((!rows.is_empty()).then_some(rows)?)
+            if rows.is_empty() {
+                return Some(false);
+            }
+            Value::Indices(rows)
         }
         Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
             let is_tensor = matches!(given.domain, Domain::Tensor(..));
@@ -192,11 +207,11 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             let (rows, cols) = area(known.extent(rows).ok()?, known.extent(cols).ok()?).ok()?;
             Value::Matrices(source.matrices(lead, rows, cols))
         }
-        Domain::Separated { j, margin } => return draw_margin(instance, dims, j, margin, 1, source),
-        Domain::Opposed { j, margin } => return draw_margin(instance, dims, j, margin, -1, source),
+        Domain::Separated { j, margin } => return draw_margin(instance, dims, j, margin, 1, source).map(|()| true),
+        Domain::Opposed { j, margin } => return draw_margin(instance, dims, j, margin, -1, source).map(|()| true),
     };
     instance.values.insert(name, value);
-    Some(())
+    Some(true)
 }
 
 /// The number of a variable.

@@ -78,8 +78,9 @@ fn instances<'a>(
 ) -> impl Iterator<Item = (&'a Dims, Instance)> + 'a {
     (0..count(size)).filter_map(move |seed| {
         let dims = extents.get(seed * extents.len() / count(size))?;
-        let instance =
-            draw(law, *dims, size, &mut Source::random(seed as u64)).filter(|instance| keeps_margins(law, instance))?;
+        let instance = draw(law, *dims, size, &mut Source::random(seed as u64))
+            .ok()
+            .filter(|instance| keeps_margins(law, instance))?;
         Some((dims, instance))
     })
 }

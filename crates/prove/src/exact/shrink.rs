@@ -19,7 +19,7 @@ type Found = (Instance, Failure);
 pub(super) fn shrink(law: &CheckedLaw, found: Found, smaller: &[Dims], size: usize) -> Found {
     let step = (smaller.len() * 4).div_ceil(TRIES).max(1);
     let tries = smaller.iter().step_by(step).flat_map(|dims| (0..4).map(move |seed| (dims, seed)));
-    let mut drawn = tries.filter_map(|(dims, seed)| draw(law, *dims, size, &mut Source::random(seed)));
+    let mut drawn = tries.filter_map(|(dims, seed)| draw(law, *dims, size, &mut Source::random(seed)).ok());
     let found = drawn.find_map(|instance| fails(law, instance)).unwrap_or(found);
     simplify(law, found)
 }

@@ -181,6 +181,12 @@ impl<'a> Search<'a> {
     }
 
     fn place(&mut self, expr: &Expr) -> Option<usize> {
+        // The bound name of a sum, whatever else the law calls so.
+        if let ExprKind::Name(name) = &expr.kind
+            && let Some(at) = self.indices.get(name)
+        {
+            return Some(*at);
+        }
         match self.value(expr)? {
             Value::Index(at) => Some(at),
             // The only place of an axis.
@@ -205,11 +211,15 @@ impl<'a> Search<'a> {
                     Value::Number(x.clone())
                 } else if let Some(x) = self.matrices.get(name) {
                     Value::Matrix(x.clone())
-                } else if let Some(index) = self.indices.get(name) {
-                    Value::Index(*index)
-                } else {
-                    let (_, expr) = law.lets.iter().find(|(known, _)| known == name)?;
+                } else if let Some((_, expr)) = law.lets.iter().find(|(known, _)| known == name) {
+                    // An abbreviation of abbreviations may be as long as it likes.
+                    self.spent += 1;
+                    if self.spent > MAX_OUTCOMES.max(self.budget) * 4 {
+                        return None;
+                    }
                     self.value(expr)?
+                } else {
+                    Value::Index(*self.indices.get(name)?)
                 }
             }
             ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {

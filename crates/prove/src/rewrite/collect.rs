@@ -13,6 +13,9 @@ pub(crate) fn collected(term: &Tree, names: &Shapes) -> Tree {
         return zero(term, names);
     }
     let term = Tree::new(&term.op, term.args.iter().map(|arg| collected(arg, names)));
+    if is_zero(&term) {
+        return zero(&term, names);
+    }
     match (&*term.op, term.args.as_slice()) {
         ("+", [_, _]) if !crate::derive::is_scalar(&term) => of_sum(&term, names),
         ("sc", [_, _]) => {
@@ -44,6 +47,11 @@ fn leaves<'a>(tree: &'a Tree, names: &mut BTreeSet<&'a str>) {
         (name, []) => _ = names.insert(name),
         (_, args) => args.iter().for_each(|arg| leaves(arg, names)),
     }
+}
+
+/// Whether zeros stand in a term.
+pub(crate) fn has_zeros(term: &Tree) -> bool {
+    is_zero(term) || term.args.iter().any(has_zeros)
 }
 
 /// The matrix of zeros of a term's shape.

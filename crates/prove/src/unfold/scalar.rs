@@ -19,7 +19,14 @@ impl Unfolder<'_> {
         match &expr.kind {
             ExprKind::Number(_) => true,
             ExprKind::Name(name) => match self.abbreviation(name, place) {
-                Some((expr, lets)) => self.is_scalar(expr, &Place { lets, ..place.clone() }),
+                Some((expr, lets)) => {
+                    if let Some(known) = self.scalars.borrow().get(&lets) {
+                        return *known;
+                    }
+                    let is_scalar = self.is_scalar(expr, &Place { lets, ..place.clone() });
+                    self.scalars.borrow_mut().insert(lets, is_scalar);
+                    is_scalar
+                }
                 None => is_number(self.law, name),
             },
             ExprKind::Unary(UnaryOp::Neg, x) => self.is_scalar(x, place),
@@ -43,12 +50,17 @@ impl Unfolder<'_> {
             ExprKind::Binary(BinaryOp::Mul, x, y) => products(&self.numbers(x, place)?, &self.numbers(y, place)?)?,
             ExprKind::Binary(BinaryOp::Div, x, y) => products(&self.numbers(x, place)?, &[self.inverse(y).ok()?])?,
             ExprKind::Name(name) => match self.abbreviation(name, place) {
-                // What is no sum of products stands for itself.
-                Some((expr, lets)) if self.is_scalar(expr, &Place { lets, ..place.clone() }) => {
-                    let inner = self.numbers(expr, &Place { lets, ..place.clone() });
-                    inner.unwrap_or_else(|| vec![Monomial::symbol(name)])
+                Some((expr, lets)) => {
+                    if let Some(known) = self.sums.borrow().get(&lets) {
+                        return known.clone();
+                    }
+                    let inner = Place { lets, ..place.clone() };
+                    // What is no sum of products stands for itself.
+                    let itself = || self.is_scalar(expr, &inner).then(|| vec![Monomial::symbol(name)]);
+                    let numbers = self.numbers(expr, &inner).or_else(itself);
+                    self.sums.borrow_mut().insert(lets, numbers.clone());
+                    return numbers;
                 }
-                Some(_) => return None,
                 None if is_number(self.law, name) => vec![Monomial::symbol(name)],
                 None => return None,
             },
@@ -107,6 +119,9 @@ impl Unfolder<'_> {
 
 /// Every one of the first times every one of the second.
 fn products(x: &[Monomial], y: &[Monomial]) -> Option<Vec<Monomial>> {
+    if x.len() * y.len() > MAX_NUMBERS {
+        return None;
+    }
     x.iter().flat_map(|x| y.iter().map(|y| x.times(y))).collect()
 }
 

@@ -49,7 +49,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
 fn print_table(proved: &[Proved<'_>]) {
     let width = proved.iter().map(|one| one.law.law.law.len()).max().unwrap_or(0).max(3);
     anstream::println!(
-        "{:width$}  {:10}  {:10}  {:>5}  {:13}  {:>8}",
+        "{:width$}  {:12}  {:10}  {:>5}  {:13}  {:>8}",
         "law",
         "status",
         "method",
@@ -62,7 +62,7 @@ fn print_table(proved: &[Proved<'_>]) {
         let milliseconds = one.time.as_secs_f64() * 1e3;
         let id = &one.law.law.law;
         anstream::println!(
-            "{id:width$}  {status:10}  {method:10}  {:>5}  {:13}  {milliseconds:5.1} ms",
+            "{id:width$}  {status:12}  {method:10}  {:>5}  {:13}  {milliseconds:5.1} ms",
             one.steps(),
             one.shapes()
         );
@@ -73,10 +73,10 @@ fn print_table(proved: &[Proved<'_>]) {
     anstream::println!("\n{}", counted(proved));
 }
 
-/// `3 laws: 1 proved, 1 proved for small shapes, 1 checked`.
+/// `3 laws: 1 proved, 1 proved-small, 1 checked`.
 fn counted(proved: &[Proved<'_>]) -> String {
-    let count = |word: &str| proved.iter().filter(|one| one.outcome.status.words() == word).count();
-    let counted: Vec<String> = ["proved", "proved for small shapes", "definition", "checked", "refuted", "unknown"]
+    let count = |word: &str| proved.iter().filter(|one| one.outcome.status.name() == word).count();
+    let counted: Vec<String> = ["proved", "proved-small", "definition", "checked", "refuted", "unknown"]
         .into_iter()
         .map(|word| (word, count(word)))
         .filter(|(_, n)| *n > 0)

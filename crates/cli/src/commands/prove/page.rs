@@ -38,7 +38,7 @@ is one about every batch item and head.
 | status | means |
 |---|---|
 | proved | It holds for all shapes, extents from 1, in real numbers. The proof was checked by a second route. |
-| proved to n | It holds for all numbers, masks and lengths at every shape whose extents are at most n: decided with indeterminates. |
+| proved-small | It holds for all numbers, masks and lengths, wherever both sides are defined, at every shape of extents ≤ 2: decided with indeterminates. Extents that a law begins above 2 count at their least. |
 | definition | It is what the words mean, and held exactly on small instances. |
 | checked | It held, exactly, on small instances. There is no proof for all. |
 
@@ -143,7 +143,7 @@ impl<'a> Place<'a> {
                 format!("proved {by}, {steps} step{}, for all shapes", if steps == 1 { "" } else { "s" })
             }
             Status::ProvedTo { extent, .. } => {
-                format!("proved {by}, for all numbers at every shape of extents ≤ {extent}")
+                format!("proved-small {by}, for all numbers at every shape of extents ≤ {extent}")
             }
             Status::Definition => "definition".to_owned(),
             Status::Checked(instances) => format!("checked {by}, on {instances} instances"),

@@ -105,7 +105,7 @@ impl<'a> Proved<'a> {
                 format!("proved for all shapes by {}, checked by a second route{of}", self.outcome.method.name())
             }
             Status::ProvedTo { extent, instances } => format!(
-                "proved for all numbers at every shape of extents ≤ {extent}, or the least that the law allows ({instances} instances with indeterminates); no proof for all shapes"
+                "proved-small: for all numbers, wherever both sides are defined, at every shape of extents ≤ {extent}; extents that the law begins above it count at their least ({instances} instances with indeterminates). No proof for all shapes"
             ),
             Status::Definition if self.law.expect.is_none() => "true by definition".to_owned(),
             Status::Definition => "taken as a definition; it held exactly on small instances".to_owned(),
