@@ -113,6 +113,12 @@ impl Exact {
         self.num.is_zero()
     }
 
+    /// How many terms it is written with.
+    pub(super) fn terms(&self) -> usize {
+        let of = |sum: &ExpSum| sum.terms().map(|(_, x)| x.factors().count()).sum::<usize>();
+        of(&self.num) + of(&self.den)
+    }
+
     /// Whether it is 0, for a choice between two ways.
     ///
     /// # Errors

@@ -9,6 +9,9 @@ use dashu_ratio::RBig;
 use super::number::{Exact, NotExact, decimal};
 use crate::rational::Rational;
 
+/// Terms of a product of polynomials.
+const MAX_TERMS: usize = 1_000;
+
 /// A number as laws meet it: exact, or the natural logarithm of an exact number from 0 up (the log-sum-exp of a row).
 ///
 /// Logarithms are kept as their arguments: two are equal iff the arguments are.
@@ -105,6 +108,12 @@ impl Real {
     /// Any other product with a logarithm; a result too long to work with.
     pub fn times(&self, other: &Self) -> Result<Self, NotExact> {
         match (self, other) {
+            // Polynomials grow with every product.
+            (Self::Plain(x), Self::Plain(y))
+                if (x.is_symbolic() || y.is_symbolic()) && x.terms() * y.terms() > MAX_TERMS =>
+            {
+                Err(NotExact::Long)
+            }
             (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x * y).short()?)),
             (Self::Plain(factor), log @ Self::Log(x)) | (log @ Self::Log(x), Self::Plain(factor)) => {
                 match factor.rational() {
