@@ -12,6 +12,7 @@ const supports = {
 const product = (shape) => shape.reduce((n, extent) => n * extent, 1);
 
 class Unsupported extends Error {}
+class Refused extends Error {}
 
 /** The index into a mask or bias of 2 or 4 axes that stands for all of (b, h_q, n_q, n_k). */
 function broadcast(shape) {
@@ -20,8 +21,22 @@ function broadcast(shape) {
   return (b, h, i, j) => ((within(B, b) * H + within(H, h)) * I + within(I, i)) * J + within(J, j);
 }
 
+/** Tensors that do not fit together have no attention: reading on would give numbers all the same. */
+function check({ query, key, value, mask, bias }) {
+  const [[b, h_q, n_q, d_k], [, h_k, n_k]] = [query.shape, key.shape];
+  const same = (x, y) => x.length === y.length && x.every((n, axis) => n === y[axis]);
+  if (!same(key.shape, [b, h_k, n_k, d_k]) || !same(value.shape.slice(0, 3), [b, h_k, n_k]) || h_q % h_k !== 0) {
+    throw new Refused(`shapes: query ${query.shape}, key ${key.shape}, value ${value.shape}`);
+  }
+  for (const { shape } of [mask, bias].filter((tensor) => tensor)) {
+    const scores = [b, h_q, n_q, n_k].slice(4 - shape.length);
+    if (!shape.every((n, axis) => n === 1 || n === scores[axis])) throw new Refused(`shape ${shape} for ${scores}`);
+  }
+}
+
 /** Numbers are float64 between the rounding of the inputs and that of the results. */
 export function attention({ query, key, value, mask, bias }, { scale, causal = false }) {
+  check({ query, key, value, mask, bias });
   const [b, h_q, n_q, d_k] = query.shape;
   const [, h_k, n_k, d_v] = value.shape;
   const zeros = (shape) => ({ dtype: query.dtype, shape, data: new formats[query.dtype](product(shape)) });
@@ -67,6 +82,9 @@ function encode({ dtype, shape, data }) {
   return { dtype, shape, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64") };
 }
 
+const statusOf = (error) =>
+  error instanceof Unsupported ? "unsupported" : error instanceof Refused ? "refused" : "error";
+
 function run({ seq, params = {}, want = ["output"], tensors: sent }) {
   const refuse = (name, known) => {
     if (!known.includes(name)) throw new Unsupported(`no ${name}`);
@@ -79,7 +97,7 @@ function run({ seq, params = {}, want = ["output"], tensors: sent }) {
     const results = attention(tensors, params);
     return { seq, status: "ok", tensors: Object.fromEntries(want.map((name) => [name, encode(results[name])])) };
   } catch (error) {
-    return { seq, status: error instanceof Unsupported ? "unsupported" : "error", reason: error.message };
+    return { seq, status: statusOf(error), reason: error.message };
   }
 }
 

@@ -1,5 +1,7 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
+pub mod libraries;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ pub fn qkvet(folder: &Path) -> Command {
     command
 }
 
-/// The interpreter that `cargo xtask test` prepared, with numpy, torch and jax.
+/// The interpreter that `cargo xtask test` prepared, with numpy, torch, jax and onnxruntime.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the test runner says where its interpreter is")]
 pub fn python() -> Option<String> {
@@ -93,8 +95,26 @@ impl Finished {
 /// When the binary cannot be started.
 #[must_use]
 pub fn run(folder: &Path, args: &[&str]) -> Finished {
+    finished(qkvet(folder).args(args))
+}
+
+/// Lines for a shell in `folder`, with the binary under test in front of the path.
+///
+/// # Panics
+/// When there is no shell.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the path is the shell's")]
+pub fn shell(folder: &Path, lines: &str) -> Finished {
+    let own = binary().parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+    let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("sh");
+    command.args(["-c", lines]).current_dir(folder).env("PATH", path).env("NO_COLOR", "1");
+    finished(&mut command)
+}
+
+fn finished(command: &mut Command) -> Finished {
     let Output { status, stdout, stderr } =
-        qkvet(folder).args(args).output().unwrap_or_else(|error| panic!("qkvet: {error}"));
+        command.output().unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display()));
     Finished {
         code: status.code(),
         stdout: String::from_utf8_lossy(&stdout).into_owned(),

@@ -1,28 +1,24 @@
-//! The table law × fault: `core` fails every fault and passes what is right, and every law breaks on the faults that it says it
-//! catches.
+//! The kill matrix: `core` notices every fault and passes what is right, and every law is refuted by the faults that it says it catches.
+#![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
+use qkvet_diagnose::FORMATS;
+use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{CasePlan, build, plans};
+use qkvet_report::adequacy_page;
 use qkvet_run::flash::Flash;
-use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, Execution, Fault, Meaning, Response, Target, Verdict};
+use qkvet_spec::{
+    AdequacyReport, Call, Case, Catalog, CheckedLaw, Dtype, Execution, Fault, Mark, Meaning, Response, Store, Suite,
+    Survival, Target, Verdict,
+};
 
-/// The formats in which faults are looked for: a wide one and the one that overflows. In each more the table takes as long again.
+/// Formats that conventions are looked for in: a wide one and the one that overflows.
 const NARROW: [Dtype; 2] = [Dtype::Float32, Dtype::Float16];
 
-/// How a law came out over its cases, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
-    /// Nothing failed.
-    Held,
-    /// A value was wrong, the relation was not refuted.
-    Value,
-    /// The law's own relation was refuted.
-    Broken,
+fn report(catalog: &Catalog, suite: &Suite) -> AdequacyReport {
+    let laws = catalog.suite_laws(suite).expect("known laws");
+    let faults: Vec<&Fault> = catalog.faults.values().collect();
+    qkvet_diagnose::adequacy(catalog, suite, &laws, &FORMATS, &faults, 0).expect("contracts")
 }
 
 /// Runs the core suite on a target as far as it is asked to; failing cases in words.
@@ -35,7 +31,8 @@ fn core(
     core_plans(catalog, dtypes).into_iter().filter_map(move |plan| {
         let (law, case) = built(catalog, &plan);
         let outcome = outcome(catalog, law, &case, meaning, target);
-        (mark(&outcome) > Mark::Held).then(|| failure(&plan, outcome.verdict, outcome.evidence.as_ref()))
+        matches!(outcome.verdict, Verdict::Fail | Verdict::Nondet)
+            .then(|| failure(&plan, outcome.verdict, outcome.evidence.as_ref()))
     })
 }
 
@@ -55,114 +52,53 @@ fn outcome(catalog: &Catalog, law: &CheckedLaw, case: &Case, meaning: &Meaning, 
     evaluate(law, case, Judge { meaning, contract }, target).expect("a law that can be evaluated")
 }
 
-fn mark(outcome: &Outcome) -> Mark {
-    match (outcome.verdict, &outcome.evidence) {
-        (Verdict::Fail | Verdict::Nondet, Some(evidence)) if evidence.relation => Mark::Broken,
-        (Verdict::Fail | Verdict::Nondet, _) => Mark::Value,
-        _ => Mark::Held,
-    }
-}
-
 fn failure(plan: &CasePlan, verdict: Verdict, evidence: Option<&qkvet_spec::Evidence>) -> String {
     format!("{verdict} {} {} {:?} {:?}: {evidence:?}", plan.law, plan.dtype, plan.dims, plan.values)
 }
 
-/// The worst mark of each law for each fault, on as many threads as there are cores.
-fn table(catalog: &Catalog) -> Vec<BTreeMap<String, Mark>> {
-    let plans = core_plans(catalog, &NARROW);
-    let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let held = catalog.asking_laws().map(|law| (law.law.law.clone(), Mark::Held)).collect();
-    let mut rows: Vec<BTreeMap<String, Mark>> = vec![held; catalog.faults.len()];
-    let work = || {
-        let mut marks = Vec::new();
-        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            marks.push((plan.law.as_str(), marks_of(catalog, plan)));
+/// Laws that hold on what they say they catch, and laws that nothing refutes.
+fn idle(catalog: &Catalog, report: &AdequacyReport) -> Vec<String> {
+    let mut idle = Vec::new();
+    for (number, id) in report.laws.iter().enumerate() {
+        let is_refuted =
+            |fault: &qkvet_spec::FaultMarks| fault.formats.iter().any(|one| one.marks[number] == Mark::Refuted);
+        for fault in report.faults.iter().filter(|fault| catalog.laws[id].law.catches.contains(&fault.fault)) {
+            if !is_refuted(fault) {
+                idle.push(format!("{id} is not refuted by {}", fault.fault));
+            }
         }
-        marks
-    };
-    let marks: Vec<(&str, Vec<Mark>)> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().flat_map(|handle| handle.join().expect("a worker")).collect()
-    });
-    for (law, marks) in marks {
-        for (row, mark) in rows.iter_mut().zip(marks) {
-            let worst = row.get_mut(law).expect("a law of the catalog");
-            *worst = mark.max(*worst);
+        if !report.faults.iter().any(is_refuted) {
+            idle.push(format!("no fault refutes {id}"));
         }
     }
-    rows
-}
-
-/// The mark of one case for each fault. A fault under which every call of the case returns what it returns without one is not
-/// noticed; the others are judged.
-fn marks_of(catalog: &Catalog, plan: &CasePlan) -> Vec<Mark> {
-    let (law, case) = built(catalog, plan);
-    let meaning = Meaning::standard();
-    let right = Simulator::new(meaning.clone(), Execution::standard());
-    let calls = outcome(catalog, law, &case, &meaning, &mut right.clone()).calls;
-    let of_fault = |fault: &Fault| {
-        let faulty = right.clone().with_fault(fault.clone());
-        let mut again = faulty.clone();
-        let alike = |record: &CallRecord| matches!(again.call(&record.call), Response::Output(output) if *output == record.output);
-        if calls.iter().all(alike) {
-            Mark::Held
-        } else {
-            mark(&outcome(catalog, law, &case, &meaning, &mut faulty.clone()))
-        }
-    };
-    catalog.faults.values().map(of_fault).collect()
+    idle
 }
 
 #[test]
-fn core_breaks_every_fault_and_every_law_breaks_on_what_it_catches() {
+fn core_notices_every_fault_and_every_law_is_refuted_by_what_it_catches() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
-    let rows = table(&catalog);
-    let mut missed = Vec::new();
-    for (fault, row) in catalog.faults.keys().zip(&rows) {
-        if row.values().all(|mark| *mark == Mark::Held) {
-            missed.push(format!("no law notices {fault}"));
-        }
-    }
-    for law in catalog.asking_laws().map(|law| &law.law) {
-        let mut caught = 0;
-        for (fault, row) in catalog.faults.keys().zip(&rows) {
-            let broken = row[&law.law] == Mark::Broken;
-            caught += usize::from(broken);
-            if law.catches.contains(fault) && !broken {
-                missed.push(format!("{} does not break on {fault}", law.law));
-            }
-        }
-        if caught == 0 {
-            missed.push(format!("no fault breaks {}", law.law));
-        }
-    }
-    insta::assert_snapshot!(text(&catalog, &rows));
-    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    let report = report(&catalog, &catalog.suites["core"]);
+    assert_eq!(report.alarms, Vec::<String>::new(), "false alarms");
+    assert_eq!(report.gaps().collect::<Vec<_>>(), [], "not noticed");
+    assert_eq!(idle(&catalog, &report), Vec::<String>::new());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/adequacy.md");
+    let page = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        page == adequacy_page(&report),
+        "docs/adequacy.md: expected what the suite does\nhint: `cargo xtask regen`"
+    );
 }
 
-/// `#` the law's relation is refuted, `+` a value is wrong, `.` nothing is noticed.
-fn text(catalog: &Catalog, rows: &[BTreeMap<String, Mark>]) -> String {
-    let mut out = String::from("# law refuted   + a value wrong   . not noticed\n\n");
-    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
-    let laws: Vec<&str> = catalog.asking_laws().map(|law| law.law.law.as_str()).collect();
-    for (letter, law) in letters.iter().zip(&laws) {
-        let _ = writeln!(out, "{letter} {law}");
+#[test]
+fn smoke_notices_nine_in_ten() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let report = report(&catalog, &catalog.suites["smoke"]);
+    for (at, dtype) in FORMATS.iter().enumerate() {
+        let in_format = || report.faults.iter().map(|fault| fault.formats[at].survives);
+        let observable = in_format().filter(|survives| *survives != Some(Survival::Equivalent)).count();
+        let noticed = in_format().filter(Option::is_none).count();
+        assert!(noticed * 10 >= observable * 9, "{dtype}: {noticed} of {observable}");
     }
-    let header: Vec<String> = letters.iter().take(laws.len()).map(char::to_string).collect();
-    let _ = writeln!(out, "\n{:30} {}", "", header.join(" "));
-    for (fault, row) in catalog.faults.keys().zip(rows) {
-        let marks: Vec<&str> = laws
-            .iter()
-            .map(|law| match row[*law] {
-                Mark::Held => ".",
-                Mark::Value => "+",
-                Mark::Broken => "#",
-            })
-            .collect();
-        let _ = writeln!(out, "{fault:30} {}", marks.join(" "));
-    }
-    out
 }
 
 #[test]
@@ -172,6 +108,51 @@ fn core_passes_what_is_right() {
     for (name, target) in [("standard", &mut standard.clone() as &mut dyn Target), ("flash", &mut Flash)] {
         let failures: Vec<String> = core(&catalog, &Dtype::CHECKED, target, &Meaning::standard()).collect();
         assert!(failures.is_empty(), "{name}: {} failures, the first:\n{}", failures.len(), failures[0]);
+    }
+}
+
+/// Laws whose values cover every result of a call.
+const OF_VALUES: [&str; 4] = ["value", "log-sum-exp", "row-stochasticity", "weights-row-stochasticity"];
+
+#[test]
+fn core_passes_tiles_splits_and_stored_scores() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let plain = Execution::standard;
+    let stored = Execution { store_scores: Store::Call, store_weights: Store::Call, ..plain() };
+    let executions = [
+        ("tiles of 16", Execution { tile: 16, ..plain() }),
+        ("tiles of 64", Execution { tile: 64, ..plain() }),
+        ("two parts", Execution { splits: 2, ..plain() }),
+        ("five parts in tiles of 8", Execution { splits: 5, tile: 8, ..plain() }),
+        ("stored scores and weights", stored),
+    ];
+    let mut elements = 0;
+    for (name, execution) in executions {
+        let mut target = Counted(Simulator::new(Meaning::standard(), execution), 0);
+        let mut failures = Vec::new();
+        for plan in core_plans(&catalog, &Dtype::CHECKED).iter().filter(|plan| OF_VALUES.contains(&plan.law.as_str())) {
+            let (law, case) = built(&catalog, plan);
+            let outcome = outcome(&catalog, law, &case, &Meaning::standard(), &mut target);
+            if matches!(outcome.verdict, Verdict::Fail | Verdict::Nondet) {
+                failures.push(failure(plan, outcome.verdict, outcome.evidence.as_ref()));
+            }
+        }
+        assert!(failures.is_empty(), "{name}: {} failures, the first:\n{}", failures.len(), failures[0]);
+        elements += target.1;
+    }
+    assert!(elements >= 1_000_000, "{elements} elements");
+}
+
+/// A target and how many numbers it returned.
+struct Counted(Simulator, usize);
+
+impl Target for Counted {
+    fn call(&mut self, call: &Call) -> Response {
+        let response = self.0.call(call);
+        if let Response::Output(output) = &response {
+            self.1 += output.output.data.len();
+        }
+        response
     }
 }
 

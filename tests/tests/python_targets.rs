@@ -42,6 +42,35 @@ fn the_examples_raise_no_false_alarm() {
     finished.expect(0, &["no finding in"]);
 }
 
+/// NumPy's own errors are refusals; the example that cuts what is too much is found, law by law.
+#[test]
+fn what_does_not_fit_is_refused_or_found() {
+    if !has_python() {
+        return;
+    }
+    let example = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let first = "    work = np.float64";
+    assert!(example.contains(first));
+    for (cut, law, code) in [
+        ("key = key[..., : query.shape[3]]", "key-width-must-match", "QK621"),
+        ("value = value[:, :, : key.shape[2]]", "key-count-must-match", "QK622"),
+        ("query = query[:, : query.shape[1] // key.shape[1] * key.shape[1]]", "head-counts-must-divide", "QK623"),
+        ("query = query[: key.shape[0]]", "item-counts-must-match", "QK624"),
+        (
+            "mask = mask if mask is None or mask.shape[-2] in (1, query.shape[2]) else None",
+            "mask-must-broadcast",
+            "QK625",
+        ),
+    ] {
+        let folder = target(&example.replace(first, &format!("    {cut}\n{first}")));
+        let finished = check(folder.path(), &["--law", law]);
+        finished.expect(1, &[code, law, "expected  a refusal: ", "got       numbers of shape ("]);
+        assert_eq!(finished.stdout.matches("FAIL  ").count(), 1, "{}", finished.stdout);
+        let folder = target(&example);
+        check(folder.path(), &["--law", law]).expect(0, &["no finding in"]);
+    }
+}
+
 #[test]
 fn an_undeclared_convention_is_one_finding() {
     if !has_python() {
@@ -85,22 +114,29 @@ fn a_wrong_option_is_one_finding_that_names_it() {
         assert!(findings[0].to_string().contains(cause), "{changed}: {findings:#?}");
     };
     let window = "(left is None or position - j <= left) & (right is None or j - position <= right)";
-    let others = "use window too, and no known fault explains them";
     one_finding(window, "True", "QK231", "window-ignored: all");
     one_finding(window, &window.replace("<=", "<"), "QK232", "window-off-by-one: all");
-    // Within packed sequences the corner of the whole is not that of the sequence, which is what the fault is.
-    one_finding(window, &window.replace("position", "i"), "QK233", "window-upper-left: ");
-    one_finding(window, &window.replace("<= left", "< left"), "QK232", others);
+    // Within packed sequences the corner is that of the sequence.
+    let corner = "(i - (0 if query_offsets is None else query_offsets[sequence]) + key_start)";
+    one_finding(
+        window,
+        &window.replace("position", corner),
+        "the sliding window counts from the upper left corner",
+        "--convention window=upper-left",
+    );
+    one_finding(window, &window.replace("<= left", "< left"), "QK235", "window-left-one-fewer: all");
+    one_finding(window, &window.replace("<= right", "<= right + 1"), "QK250", "window-right-one-more: all");
+    one_finding("scores - of_heads", "scores + of_heads", "QK284", "alibi-reversed: all");
     let unknown = "wrong results that no known fault explains, all with ";
     one_finding(
         window,
-        &window.replace("<= right", "<= right + 1"),
+        &window.replace("j - position <= right", "(j - position <= right) ^ (j == 0)"),
         &format!("{unknown}window"),
         "qkvet explain window",
     );
     one_finding(
         "scores - of_heads",
-        "scores + of_heads",
+        "scores - 0.75 * of_heads",
         &format!("{unknown}alibi_slopes"),
         "qkvet explain alibi_slopes",
     );

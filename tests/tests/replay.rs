@@ -48,6 +48,17 @@ def attention(query, key, value, scale=None, is_causal=False, attn_mask=None):
     return o.transpose(1, 2)
 ";
 
+/// What does not fit is refused by NumPy itself.
+const UNFIT: &str = "\
+import numpy as np
+def attention(query, key, value):
+    # here
+    key, value = (np.repeat(x, query.shape[1] // x.shape[1], axis=1) for x in (key, value))
+    s = query @ key.swapaxes(2, 3) * query.shape[3] ** -0.5
+    w = np.exp(s - s.max(3, keepdims=True))
+    return (w / w.sum(3, keepdims=True) @ value).astype(query.dtype)
+";
+
 /// A program with the standard library alone; 16-bit formats are not for it.
 const PROGRAM: &str = "\
 import base64, json, math, os, struct, sys, time
@@ -170,7 +181,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// By id and by script; then fixed and gone for both.
-fn seen_again_until_fixed(place: &Place, finding: &Value) {
+fn seen_again_until_fixed(place: &Place, finding: &Value) -> Finished {
     let evidence = &finding["evidence"];
     let (at, id) = (text(&evidence["place"]), text(&finding["witness"]["case"]));
     let by_id = run(place.path(), &["replay", id]);
@@ -180,9 +191,11 @@ fn seen_again_until_fixed(place: &Place, finding: &Value) {
 
     place.fix();
     play(&script).expect(0, &["FIXED", id]);
-    run(place.path(), &["replay", id]).expect(0, &["FIXED", "was       FAIL", "margin    worst error", "of its bound"]);
     // Another target or another judge is not a fix.
     run(place.path(), &["replay", id, "--target", "builtin:flash"]).expect(0, &["PASS"]);
+    let fixed = run(place.path(), &["replay", id]);
+    fixed.expect(0, &["FIXED", "was       FAIL"]);
+    fixed
 }
 
 /// The token shows what the stored case shows, in a folder that holds nothing.
@@ -211,7 +224,26 @@ fn a_numpy_finding_comes_back_until_it_is_fixed() {
         let place = Place::new(NUMPY, "o = np.where(n_k > 2, o * work(1.25), o).astype(query.dtype)");
         let finding = place.found(&["--law", "value", "--dtype", dtype]);
         seen_by_token(&place, &finding);
-        seen_again_until_fixed(&place, &finding);
+        seen_again_until_fixed(&place, &finding).expect(0, &["margin    worst error", "of its bound"]);
+    }
+}
+
+#[test]
+fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
+    if !has_python() {
+        return;
+    }
+    for (fault, law, code, refusal) in [
+        ("key = key[..., :query.shape[3]]", "key-width-must-match", "QK621", "queries of width 2, keys of width 3"),
+        ("value = value[:, :, :key.shape[2]]", "key-count-must-match", "QK622", "2 keys, 3 values"),
+    ] {
+        let place = Place::new(UNFIT, fault);
+        let finding = place.found(&["--law", law, "--dtype", "float32"]);
+        assert!(text(&finding["title"]).starts_with(code), "{finding:#}");
+        assert_eq!(text(&finding["evidence"]["expected"]), format!("a refusal: {refusal}"));
+        assert!(text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "), "{finding:#}");
+        seen_by_token(&place, &finding);
+        assert!(!seen_again_until_fixed(&place, &finding).stdout.contains("margin"));
     }
 }
 
@@ -228,7 +260,7 @@ fn a_torch_finding_in_another_layout_comes_back_until_it_is_fixed() {
     assert!(
         script.contains("\"attn_mask\": (\"bool\", ") && script.contains("import torch") && !script.contains("numpy")
     );
-    seen_again_until_fixed(&place, &finding);
+    seen_again_until_fixed(&place, &finding).expect(0, &["margin    worst error", "of its bound"]);
 }
 
 #[test]
@@ -518,4 +550,34 @@ fn a_program_is_asked_by_its_script_over_the_wire() {
             play(&script).expect(1, &["expected  9"]);
         }
     }
+}
+
+/// It reads as far as it needs; a program that ends itself has refused nothing.
+#[test]
+fn a_program_has_to_answer_that_it_refuses() {
+    if !has_python() {
+        return;
+    }
+    let program = format!("exec:{} -u target.py", python().expect("an interpreter"));
+    let law = ["--law", "key-count-must-match", "--suite", "smoke", "-q", "--dtype", "float32", "--format", "json"];
+    let check = [["check", &program].as_slice(), &law].concat();
+    let fits = "if k['shape'][2] != v['shape'][2]: ";
+    let place = Place::new(PROGRAM, "pass");
+    let found = |source: &str, verdict: &str, part: &str| {
+        place.write("target.py", source);
+        let finding = run(place.path(), &check).json()["findings"][0].clone();
+        assert_eq!(text(&finding["verdict"]), verdict, "{finding:#}");
+        play(&place.script(&finding)).expect(1, &["expected  a refusal: ", part]);
+        place.script(&finding)
+    };
+    let ends = PROGRAM.replace("    Q, K, V =", &format!("    {fits}os._exit(3)\n    Q, K, V ="));
+    found(&ends, "CRASH", "the program ended with exit code 3");
+    let script = found(PROGRAM, "FAIL", "numbers of shape (");
+    let refused = "reply = {'seq': m['seq'], 'status': 'refused', 'reason': 'keys'}";
+    let declared = format!(
+        "        t, p = m['tensors'], m['params']\n        k, v = t['key'], t['value']\n        {fits}\n            {refused}\n            print(json.dumps(reply), flush=True)\n            continue\n"
+    );
+    place.write("target.py", &PROGRAM.replace("        t, p = m['tensors'], m['params']\n", &declared));
+    play(&script).expect(0, &["FIXED", "refused: keys"]);
+    assert_eq!(run(place.path(), &check).json()["counts"]["PASS"], 2);
 }

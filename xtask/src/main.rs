@@ -10,11 +10,14 @@
 mod bench;
 mod check;
 mod corpus;
+mod libraries;
 mod node;
 mod python;
 mod regen;
 mod step;
 mod test;
+mod wheel;
+mod wild;
 
 use std::process::ExitCode;
 
@@ -30,6 +33,10 @@ usage: cargo xtask TASK
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench memory   measure what enclosures of long contexts keep in memory
+  wild [ROW...]  check published packages against tests/wild/expected.json (downloads them)
+  libraries [--candle]
+                 write the tables of docs/libraries.md (--candle: those of candle, which is built for it, and its tests)
+  wheel          build the Python package, with the command in it, into target/wheels
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
 
@@ -44,8 +51,12 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(),
         ["bench", "numerics", options @ ..] => bench::numerics(options),
         ["bench", "memory"] => bench::memory(),
+        ["libraries"] => libraries::run(libraries::Which::Wheels),
+        ["libraries", "--candle"] => libraries::run(libraries::Which::Candle),
         ["corpus"] => corpus::run(None),
         ["corpus", out] => corpus::run(Some(out)),
+        ["wheel"] => wheel::run(),
+        ["wild", rows @ ..] => wild::run(rows),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             Ok(())

@@ -12,9 +12,12 @@ use crate::step::{self, Failure};
 /// The folder of the JSON Schemas. All of its JSON files are generated.
 const SCHEMAS: &str = "docs/schema";
 
-/// The page with the tables of the program `sharpness`, and what they lie between.
+/// The page with the tables of the program `sharpness`, and what they begin with.
 const BOUNDS: &str = "docs/bounds.md";
-const MARKERS: (&str, &str) = ("<!-- written by `cargo xtask regen` -->\n", "<!-- until here -->");
+const BEGIN: &str = "<!-- written by `cargo xtask regen` -->\n";
+
+/// The end of what is written into a page.
+const END: &str = "<!-- until here -->";
 
 /// The page with every law and its proof. All of it is generated.
 const LAWS: &str = "docs/laws.md";
@@ -22,12 +25,18 @@ const LAWS: &str = "docs/laws.md";
 /// The page with every word of the language of laws. All of it is generated.
 const LANGUAGE: &str = "docs/language.md";
 
+/// The page with the kill matrix. All of it is generated, and compared by a test, as it takes minutes.
+const ADEQUACY: &str = "docs/adequacy.md";
+
 /// Contents by path from the root of the workspace.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Writes what changed and removes what is no longer generated.
 pub(crate) fn run() -> Result<(), Failure> {
-    let wanted = generate()?;
+    let mut wanted = generate()?;
+    let qkvet = step::qkvet("debug")?;
+    let page = step::output(step::command(&qkvet).args(["adequacy", "--format", "markdown"]))?;
+    wanted.insert(PathBuf::from(ADEQUACY), page);
     for path in differences(&wanted, &present()?) {
         let place = step::root().join(&path);
         let written = match wanted.get(&path) {
@@ -61,7 +70,7 @@ fn generate() -> Result<Files, Failure> {
     // Exit code 1, a law that is not what its file claims, is a failure here too.
     files.insert(PathBuf::from(LAWS), step::output(step::command(&qkvet).args(["prove", "--format", "markdown"]))?);
     files.insert(PathBuf::from(LANGUAGE), step::output(step::command(&qkvet).args(["explain", "language"]))?);
-    let page = with_tables(&bounds()?, &tables()?)?;
+    let page = with_tables(BOUNDS, &bounds()?, BEGIN, &tables()?)?;
     files.insert(PathBuf::from(BOUNDS), page.into_bytes());
     Ok(files)
 }
@@ -75,13 +84,12 @@ fn tables() -> Result<String, Failure> {
     String::from_utf8(printed).map_err(|error| Failure::Step(format!("sharpness: {error}")))
 }
 
-/// The page with the tables put between the markers.
-fn with_tables(page: &str, tables: &str) -> Result<String, Failure> {
-    let (begin, end) = MARKERS;
-    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+/// The page of this name with the tables put between the marker `begin` and the next end.
+pub(crate) fn with_tables(name: &str, page: &str, begin: &str, tables: &str) -> Result<String, Failure> {
+    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     match parts {
-        Some((before, after)) => Ok(format!("{before}{begin}\n{}\n\n{end}{after}", tables.trim())),
-        None => Err(Failure::Step(format!("{BOUNDS}: expected {} and {end}, got not both", begin.trim()))),
+        Some((before, after)) => Ok(format!("{before}{begin}\n{}\n\n{END}{after}", tables.trim())),
+        None => Err(Failure::Step(format!("{name}: expected {} and {END}, got not both", begin.trim()))),
     }
 }
 
@@ -138,12 +146,12 @@ mod tests {
 
     #[test]
     fn tables_lie_between_the_markers_whatever_was_there() {
-        let (begin, end) = MARKERS;
-        let page = format!("above\n{begin}old\n{end}\nbelow\n");
-        let once = with_tables(&page, "new\n").unwrap_or_else(|failure| panic!("{failure}"));
-        assert_eq!(once, format!("above\n{begin}\nnew\n\n{end}\nbelow\n"));
-        assert_eq!(with_tables(&once, "new").unwrap_or_else(|failure| panic!("{failure}")), once);
-        assert!(with_tables(&format!("{end}{begin}"), "new").is_err());
+        let with = |page: &str, tables: &str| with_tables(BOUNDS, page, BEGIN, tables);
+        let page = format!("above\n{BEGIN}old\n{END}\nbelow\n");
+        let once = with(&page, "new\n").unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(once, format!("above\n{BEGIN}\nnew\n\n{END}\nbelow\n"));
+        assert_eq!(with(&once, "new").unwrap_or_else(|failure| panic!("{failure}")), once);
+        assert!(with(&format!("{END}{BEGIN}"), "new").is_err());
     }
 
     #[test]

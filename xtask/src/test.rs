@@ -21,7 +21,10 @@ pub(crate) fn run(tier: Tier) -> Result<(), Failure> {
     // Both runs happen whatever the first one finds; the one with the summary is last, where people look.
     let doc_tests = step::run(&mut step::cargo(&["test", "--workspace", "--doc"]));
     let tests = step::run(
-        runner().env("QKVET_TEST_PYTHON", &python).env("QKVET_TEST_NODE", &node).env("QKVET_TEST_TIER", tier.name()),
+        runner(&["--workspace"])
+            .env("QKVET_TEST_PYTHON", &python)
+            .env("QKVET_TEST_NODE", &node)
+            .env("QKVET_TEST_TIER", tier.name()),
     );
     doc_tests.and(tests)?;
     match tier {
@@ -40,13 +43,14 @@ impl Tier {
     }
 }
 
-/// nextest where it is installed, else cargo's own runner. Doc tests are neither's concern.
-fn runner() -> Command {
-    if step::succeeds(&mut step::cargo(&["nextest", "--version"])) {
-        step::cargo(&["nextest", "run", "--workspace"])
+/// nextest where it is installed, else cargo's own runner, for `which` tests. Doc tests are neither's concern.
+pub(crate) fn runner(which: &[&str]) -> Command {
+    let args: &[&str] = if step::succeeds(&mut step::cargo(&["nextest", "--version"])) {
+        &["nextest", "run"]
     } else {
-        step::cargo(&["test", "--workspace", "--tests", "--no-fail-fast"])
-    }
+        &["test", "--tests", "--no-fail-fast"]
+    };
+    step::cargo(&[args, which].concat())
 }
 
 /// The tiers that are packages of their own, outside the workspace. There are none yet.

@@ -1,9 +1,11 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use qkvet_prove::render::Style;
+use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
@@ -23,7 +25,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check a target against the laws of attention
     #[command(
-        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  lib:./libattn.so     a function of a shared library, by --call 'C PROTOTYPE' or qkvet_abi.h (docs/native.md)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
@@ -42,11 +44,21 @@ pub(crate) enum Command {
         after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
     )]
     Doctor(DoctorArgs),
+    /// Recover what a target computes from its outputs: layout, scale, causal corner, mask, heads and so on
+    #[command(
+        after_help = "Each field is decided if one known value holds every output and all others are refuted; mixed if different calls\nsay different values, which is a fault; none if no known value holds. A probe proposes and excuses nothing.\nExit codes: 0 all is decided, 1 something is mixed, none or broken, 2 usage or specification, 3 target could not be\nstarted, 4 everything was declined."
+    )]
+    Probe(ProbeArgs),
     /// Prove laws without a target: all of them, or those named
     #[command(
         after_help = "What is proved holds for all shapes, and its proof is checked by a second route. What is decided for all numbers,\nbut for extents up to 2 alone, is called proved-small; what is only confirmed on exact small instances, checked.\nExit codes: 0 every law reaches what its file claims, 1 one does not, 2 usage or specification."
     )]
     Prove(ProveArgs),
+    /// Show which faults a suite notices, by which laws, in which formats
+    #[command(
+        after_help = "Every fault of `qkvet list faults` is run through the suite by the simulator; what survives is listed with the reason.\nExit codes: 0 every fault that can be noticed is, 1 one survives or a right target fails, 2 usage."
+    )]
+    Adequacy(AdequacyArgs),
     /// List what is known
     List {
         /// What to list
@@ -58,14 +70,54 @@ pub(crate) enum Command {
         /// for all of those
         name: String,
     },
+    /// Write the beginning of something
+    Init {
+        #[command(subcommand)]
+        what: Begun,
+    },
+    /// Answer qkvet-wire/1 with a function of a shared library: what `lib:` starts
+    #[command(name = WORKER_COMMAND, hide = true)]
+    NativeWorker {
+        #[arg(allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report or wire
+        /// law, fault, convention, contract, modifier, suite, report, probe or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]
         list: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Begun {
+    /// A program that speaks qkvet-wire/1, with one function to fill in
+    #[command(
+        after_help = "Nothing is written over. The function that comes with it is right and slow: build the program, check it, then put\nyour own in its place."
+    )]
+    Harness(HarnessArgs),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct HarnessArgs {
+    /// Language
+    #[arg(long, value_enum)]
+    pub(crate) lang: HarnessLanguage,
+    /// Folder to write to, made if it is not there
+    #[arg(default_value = "qkvet-harness", value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum HarnessLanguage {
+    C,
+    Cpp,
+    Rust,
+    Python,
+    Go,
+    Js,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -93,7 +145,7 @@ pub(crate) enum ProofFormat {
     Human,
     /// One JSON document on stdout
     Json,
-    /// A page with every law and its proof, such as docs/laws.md
+    /// A page, such as docs/laws.md or docs/adequacy.md
     Markdown,
 }
 
@@ -190,6 +242,9 @@ pub(crate) struct TargetArgs {
     /// Device of torch and jax arrays, such as cuda:0
     #[arg(long)]
     pub(crate) device: Option<String>,
+    /// Prototype of the function of a lib: target, whose parameter names say what is passed; without, it is the one of `qkvet_abi.h` (docs/native.md)
+    #[arg(long, value_name = "C PROTOTYPE")]
+    pub(crate) call: Option<String>,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
 }
@@ -312,11 +367,57 @@ pub(crate) struct MergeArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct AdequacyArgs {
+    /// Suite
+    #[arg(long, default_value = "core", value_name = "ID")]
+    pub(crate) suite: String,
+    /// Only these laws (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) law: Vec<String>,
+    /// Only these faults (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) fault: Vec<String>,
+    /// Only these formats [default: float32,bfloat16,float16]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) dtype: Vec<String>,
+    /// Seed of the suite
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: ProofFormat,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     /// A program, exec:./program, or a Python function
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProbeArgs {
+    /// What to probe, as for `qkvet check`
+    pub(crate) target: String,
+    /// Format of query, key and value: float64, float32, bfloat16 or float16
+    #[arg(long, default_value = "float32", value_name = "FORMAT")]
+    pub(crate) dtype: String,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: ProbeFormat,
+    #[command(flatten)]
+    pub(crate) on: TargetArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ProbeFormat {
+    /// For people, with the YAML at the end
+    Human,
+    /// One JSON document on stdout
+    Json,
+    /// Conventions for qkvet.yaml and the patch of the standard, evidence in comments
+    Yaml,
 }
 
 #[derive(Debug, clap::Args)]

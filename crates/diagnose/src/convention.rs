@@ -1,11 +1,27 @@
 //! Undeclared conventions: the set of legitimate choices under which recorded failures are what was asked for.
 
+use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, explains};
 use qkvet_spec::{Contract, Convention, Meaning};
 
 /// `base` under several conventions.
 pub fn applied(base: &Meaning, conventions: &[&Convention]) -> Meaning {
     conventions.iter().fold(base.clone(), |meaning, convention| convention.meaning.apply(&meaning))
+}
+
+/// Whether no recorded call is refuted under `meaning`; one that does not fit is so under each.
+fn explained(calls: &[CallRecord], meaning: &Meaning, contract: &Contract) -> bool {
+    let holds = |record: &CallRecord| explains(record, |want| interpret(meaning, &record.call, contract, want));
+    !calls.is_empty() && calls.iter().all(|record| record.call.misfit().is_none() && holds(record))
+}
+
+/// The conventions that `meaning` follows: all they change of the standard is so in it.
+pub fn followed<'a>(meaning: &Meaning, known: impl IntoIterator<Item = &'a Convention>) -> Vec<&'a Convention> {
+    let standard = Meaning::standard();
+    let is_followed = |convention: &&Convention| {
+        convention.meaning.apply(meaning) == *meaning && convention.meaning.apply(&standard) != standard
+    };
+    known.into_iter().filter(is_followed).collect()
 }
 
 /// The smallest set of conventions, at most one a field, that explains the most of `failures`.
@@ -35,8 +51,7 @@ pub fn conventions_that_explain<'a>(
     let mut best = (0, Vec::new());
     for set in sets.into_iter().skip(1) {
         let meaning = applied(base, &set);
-        let explained =
-            failures.iter().filter(|(calls, contract)| explains(calls, |_| meaning.clone(), contract)).count();
+        let explained = failures.iter().filter(|(calls, contract)| explained(calls, &meaning, contract)).count();
         if explained > best.0 {
             best = (explained, set);
         }

@@ -1,7 +1,8 @@
 //! Witnesses: the smallest input that still shows a finding, and its text.
 
+use qkvet_engine::law::refused_call;
 use qkvet_gen::{CasePlan, shrink};
-use qkvet_spec::{Binding, Case, CheckedLaw, Matrices, Packed, Window};
+use qkvet_spec::{Binding, Call, CallOptions, Case, CheckedLaw, Dims, Matrices, Packed, Window, tell_shape};
 
 /// Larger tensors are shown by their shape.
 const SHOWN_ELEMENTS: usize = 16;
@@ -18,29 +19,27 @@ pub fn smallest(
 
 /// Format, extents and options in one line; extents that are 1 are left out.
 pub fn describe_call(case: &Case) -> String {
-    let d = case.dims;
+    format!("{} {}", case.dtype, describe(case.dims, &case.options))
+}
+
+/// The line without the format.
+pub(crate) fn describe(d: Dims, options: &CallOptions) -> String {
     let extents =
         [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
-    let mut parts = vec![case.dtype.to_string()];
-    parts.extend(
-        extents
-            .iter()
-            .filter(|(name, n)| *n != 1 || matches!(*name, "n_q" | "n_k"))
-            .map(|(name, n)| format!("{name}={n}")),
-    );
-    if let Some(scale) = case.options.scale {
+    let is_shown = |(name, n): &&(&str, usize)| *n != 1 || matches!(*name, "n_q" | "n_k");
+    let mut parts: Vec<String> = extents.iter().filter(is_shown).map(|(name, n)| format!("{name}={n}")).collect();
+    if let Some(scale) = options.scale {
         parts.push(format!("scale={scale}"));
     }
-    if case.options.causal {
+    if options.causal {
         parts.push("causal".to_owned());
     }
-    if let Some(mask) = &case.options.mask {
-        parts.push(format!("mask {}", shape(&mask.shape)));
+    if let Some(mask) = &options.mask {
+        parts.push(format!("mask {}", tell_shape(&mask.shape)));
     }
-    if let Some(bias) = &case.options.bias {
-        parts.push(format!("bias {}", shape(&bias.shape)));
+    if let Some(bias) = &options.bias {
+        parts.push(format!("bias {}", tell_shape(&bias.shape)));
     }
-    let options = &case.options;
     if let Some(softcap) = options.softcap {
         parts.push(format!("softcap={softcap}"));
     }
@@ -65,10 +64,22 @@ fn window_text(window: Window) -> String {
 
 /// The inputs that the law speaks of, one a line: `Q = [[1, 0]]`, or their shape where they are large.
 pub fn describe_inputs(law: &CheckedLaw, case: &Case) -> Vec<String> {
+    if let Ok(Some(call)) = refused_call(law, case) {
+        return unfit_lines(&call);
+    }
     let used = case.bindings.iter().filter(|(name, _)| law.mentions(name));
     let mut lines: Vec<String> = used.map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
     lines.extend(option_lines(case));
     lines
+}
+
+/// What does not fit is told by shapes: no number of it matters.
+fn unfit_lines(call: &Call) -> Vec<String> {
+    let tensors = [("Q", &call.query), ("K", &call.key), ("V", &call.value)];
+    let mut shapes: Vec<String> =
+        tensors.iter().map(|(name, tensor)| format!("{name} of shape {}", tell_shape(&tensor.shape))).collect();
+    shapes.extend(call.options.mask.as_ref().map(|mask| format!("mask of shape {}", tell_shape(&mask.shape))));
+    vec![shapes.join("  ")]
 }
 
 /// The tensors among the options.
@@ -102,14 +113,10 @@ fn matrices_text(m: &Matrices) -> String {
     array(&extents, &m.data)
 }
 
-fn shape(extents: &[usize]) -> String {
-    format!("({})", extents.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
-}
-
 /// Nested brackets, or the shape alone.
 fn array(extents: &[usize], data: &[f64]) -> String {
     if data.len() > SHOWN_ELEMENTS {
-        return format!("values of shape {}", shape(extents));
+        return format!("values of shape {}", tell_shape(extents));
     }
     match extents {
         [] => data.first().map_or_else(String::new, f64::to_string),

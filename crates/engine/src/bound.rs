@@ -46,6 +46,7 @@ pub struct Bound {
 pub fn lse_bound_in(base: LseBase, bound: f64) -> f64 {
     match base {
         LseBase::Natural => bound,
+        LseBase::NaturalTimesLn2 => bound.next_up(),
         LseBase::Two => (bound * std::f64::consts::LOG2_E * (1.0 + 2.0 * f64::EPSILON)).next_up(),
     }
 }

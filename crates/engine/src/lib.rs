@@ -12,8 +12,10 @@ pub mod interpret;
 pub mod law;
 pub mod layer;
 pub mod lowering;
+pub mod misfit;
 pub mod selftest;
 pub mod simulate;
+pub mod strike;
 pub mod tanh;
 
 pub use gemm::Products;

@@ -1,15 +1,21 @@
 //! From a [`Call`] under a [`Meaning`] to the problems of its single heads: every named choice becomes numbers.
 
+mod hidden;
+mod scale;
 mod sight;
+mod terms;
 
 use std::borrow::Cow;
 
 use qkvet_spec::{
-    Call, CallOptions, DefaultScale, Dims, Dtype, EmptyRow, ExplicitScale, IndexEnv, IndexExpr, Meaning, Normalization,
-    Obedience, Output, Stage, Tensor, ValueReading,
+    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, Meaning, Normalization, Obedience, Output, Stage,
+    Tensor, ValueReading,
 };
 
+use self::hidden::{Columns, keep_hidden};
+use self::scale::scale;
 use self::sight::{Rules, Sight};
+use self::terms::{alibi_slope, bias_entries, sink_of};
 use crate::head::{Alibi, Head, RealScale, Visible};
 
 /// What is asked of a call.
@@ -53,7 +59,7 @@ pub(crate) fn width_of(want: Want, dims: Dims) -> usize {
 }
 
 /// The problem of one query head; it borrows what need not be changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoweredHead<'a> {
     n_q: usize,
     n_k: usize,
@@ -72,9 +78,15 @@ pub(crate) struct LoweredHead<'a> {
     sight: Sight,
     normalization: Normalization,
     empty_row: EmptyRow,
+    is_rounded: bool,
 }
 
 impl LoweredHead<'_> {
+    /// Whether numbers of the problem are not what the meaning says but the nearest doubles: then nothing can be proved of it.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.is_rounded
+    }
+
     /// The problem as the enclosure takes it.
     pub(crate) fn head(&self) -> Head<'_> {
         Head {
@@ -123,7 +135,7 @@ pub(crate) struct Maps<'a> {
 
 impl<'a> Maps<'a> {
     pub(crate) fn new(meaning: &'a Meaning, call: &Call) -> Self {
-        Self::of(meaning, call.dims(), call.dtype(), &call.options)
+        Self { meaning, env: call_env(call) }
     }
 
     pub(crate) fn of(meaning: &'a Meaning, dims: Dims, dtype: Dtype, options: &CallOptions) -> Self {
@@ -139,6 +151,18 @@ impl<'a> Maps<'a> {
         map.eval(&self.env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0)
     }
 
+    /// Where something of shape `(b, h_q, n_q, n_k)` is read.
+    fn place(&self, maps: [&IndexExpr; 4], env: &IndexEnv) -> [usize; 4] {
+        let Dims { b, h_q, n_q, n_k, .. } = self.env.dims;
+        let names = ["item", "h", "i", "j"];
+        let own = [env.item, env.h, env.i, env.j];
+        let limits = [b, h_q, n_q, n_k];
+        std::array::from_fn(|axis| match maps[axis] {
+            map if map.is(names[axis]) => usize::try_from(own[axis]).unwrap_or(0),
+            map => self.value(map, *env, limits[axis]),
+        })
+    }
+
     /// Key/value head that query head `h` reads.
     pub(crate) fn key_head(&self, h: usize) -> usize {
         self.value(&self.meaning.head_map, IndexEnv { h: signed(h), ..self.env }, self.env.dims.h_k)
@@ -148,6 +172,31 @@ impl<'a> Maps<'a> {
     pub(crate) fn output_width(&self) -> usize {
         self.count(&self.meaning.output_width)
     }
+
+    /// Column of the true output that each of the `width` columns shows.
+    pub(crate) fn output_columns(&self, width: usize) -> Vec<usize> {
+        let d_v = self.env.dims.d_v;
+        let column = |c: usize| {
+            let shown = self.value(&self.meaning.output_column, IndexEnv { c: signed(c), ..self.env }, d_v);
+            if c < d_v { shown } else { c }
+        };
+        (0..width).map(column).collect()
+    }
+
+    /// Row `(item, h, i)` of the true output that each row shows; `None` if it is its own everywhere.
+    pub(crate) fn output_rows(&self) -> Option<Vec<usize>> {
+        let Meaning { output_head, output_row, .. } = self.meaning;
+        if output_head.is("h") && output_row.is("i") {
+            return None;
+        }
+        let Dims { b, h_q, n_q, .. } = self.env.dims;
+        let row = |at: usize| {
+            let (item, h, i) = (at / (h_q * n_q), at / n_q % h_q, at % n_q);
+            let env = IndexEnv { item: signed(item), h: signed(h), i: signed(i), ..self.env };
+            (item * h_q + self.value(output_head, env, h_q)) * n_q + self.value(output_row, env, n_q)
+        };
+        Some((0..b * h_q * n_q).map(row).collect())
+    }
 }
 
 fn signed(n: usize) -> i64 {
@@ -156,29 +205,13 @@ fn signed(n: usize) -> i64 {
 
 /// The names of an index expression for a call.
 pub fn index_env(dims: Dims, dtype: Dtype, options: &CallOptions) -> IndexEnv {
-    IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options: options.on(), dtype }
+    IndexEnv::new(dims, dtype, options.on())
 }
 
-/// The factor on the scores, as a real number.
-fn scale(meaning: &Meaning, call: &Call) -> RealScale {
-    let dims = call.dims();
-    let (explicit, default) = scale_factors(meaning, call);
-    let radicand = match default {
-        Some(DefaultScale::InverseSqrtDk) => dims.d_k as u128,
-        Some(DefaultScale::InverseSqrtDv) => dims.d_v as u128,
-        Some(DefaultScale::InverseDk) => (dims.d_k as u128) * (dims.d_k as u128),
-        Some(DefaultScale::One) | None => 1,
-    };
-    RealScale::over_root(explicit.unwrap_or(1.0), radicand)
-}
-
-/// The factors on the scores: the explicit one, the default one.
-fn scale_factors(meaning: &Meaning, call: &Call) -> (Option<f64>, Option<DefaultScale>) {
-    match (call.options.scale, meaning.explicit_scale) {
-        (None, _) | (Some(_), ExplicitScale::Ignored) => (None, Some(meaning.default_scale)),
-        (Some(scale), ExplicitScale::Used) => (Some(scale), None),
-        (Some(scale), ExplicitScale::TimesDefault) => (Some(scale), Some(meaning.default_scale)),
-    }
+/// The names of an index expression for a call and what it asks for.
+pub fn call_env(call: &Call) -> IndexEnv {
+    let Call { return_weights, return_lse, .. } = *call;
+    IndexEnv { return_weights, return_lse, ..index_env(call.dims(), call.dtype(), &call.options) }
 }
 
 /// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or full.
@@ -187,11 +220,6 @@ pub(crate) fn broadcast_at(shape: &[usize], index: [usize; 4]) -> usize {
         .iter()
         .zip(&index[4 - shape.len()..])
         .fold(0, |at, (extent, i)| at * extent + if *extent == 1 { 0 } else { *i })
-}
-
-/// Biases of a row for its `n_k` keys.
-pub(crate) fn bias_row(bias: &Tensor, n_k: usize, [item, h, i]: [usize; 3]) -> impl Iterator<Item = f64> {
-    (0..n_k).map(move |j| bias.data[broadcast_at(&bias.shape, [item, h, i, j])])
 }
 
 fn rows(tensor: &Tensor, item: usize, head: usize) -> &[f64] {
@@ -205,17 +233,37 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), item: signed(item), ..maps.env };
-    let key_head = maps.key_head(h);
-    let key_item = maps.value(&meaning.key_item, here, dims.b);
-    let query_head = maps.value(&meaning.query_head, here, dims.h_q);
     let zero_keys = maps.count(&meaning.zero_keys);
     let n_k = dims.n_k + zero_keys;
-    let rules = Rules::new(meaning, options, dims, item, maps.count(&meaning.keys).min(dims.n_k));
+    let rules = Rules::new(&maps, options, item);
 
-    let query_index = |i: usize| maps.value(&meaning.query_index, IndexEnv { i: signed(i), ..here }, dims.n_q);
-    let value_index = |j: usize| maps.value(&meaning.value_index, IndexEnv { j: signed(j), ..here }, dims.n_k);
-    let query = gathered(rows(&call.query, item, query_head), dims.d_k, dims.n_q, query_index);
-    let key = extended(Cow::Borrowed(rows(&call.key, key_item, key_head)), n_k * dims.d_k);
+    let Meaning { query_item, query_head, query_index, key_item, .. } = meaning;
+    let of_query = |i: usize| {
+        let env = IndexEnv { i: signed(i), ..here };
+        [(query_item, dims.b), (query_head, dims.h_q), (query_index, dims.n_q)].map(|(map, n)| maps.value(map, env, n))
+    };
+    let as_it_is = query_item.is("item") && query_head.is("h") && query_index.is("i");
+    let mut query = gathered(&call.query, dims.n_q, as_it_is.then_some([item, h]), of_query);
+    if !meaning.query_column.is("c") {
+        let column = |c: usize| maps.value(&meaning.query_column, IndexEnv { c: signed(c), ..here }, dims.d_k);
+        let columns: Vec<usize> = (0..dims.d_k).map(column).collect();
+        let turned = query.chunks_exact(dims.d_k.max(1)).flat_map(|row| columns.iter().map(|c| row[*c])).collect();
+        query = Cow::Owned(turned);
+    }
+    let score_width = if meaning.score_width.is("d_k") { dims.d_k } else { maps.count(&meaning.score_width) };
+    if score_width < dims.d_k {
+        query.to_mut().chunks_exact_mut(dims.d_k).for_each(|row| row[score_width..].fill(0.0));
+    }
+    let key_head = maps.key_head(h);
+    let read_item = maps.value(key_item, here, dims.b);
+    let place = |head: &IndexExpr, index: &IndexExpr, j: usize| {
+        let env = IndexEnv { h: signed(key_head), j: signed(j), ..here };
+        [read_item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
+    };
+    let whole = |head: &IndexExpr, index: &IndexExpr| (head.is("h") && index.is("j")).then_some([read_item, key_head]);
+    let Meaning { key_head: head, key_index: index, .. } = meaning;
+    let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));
+    let key = extended(key, n_k * dims.d_k);
     let (d_v, mut value) = match want {
         Want::Weights => {
             let mut eye = vec![0.0; n_k * dims.n_k];
@@ -223,7 +271,8 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
             (dims.n_k, Cow::Owned(eye))
         }
         Want::Output => {
-            let all = gathered(rows(&call.value, key_item, key_head), dims.d_v, dims.n_k, value_index);
+            let Meaning { value_head: head, value_index: index, .. } = meaning;
+            let all = gathered(&call.value, dims.n_k, whole(head, index), |j| place(head, index, j));
             (dims.d_v, extended(all, n_k * dims.d_v))
         }
         Want::Lse => (0, Cow::Owned(Vec::new())),
@@ -231,21 +280,13 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
     if meaning.values == ValueReading::NonNegative {
         value.to_mut().iter_mut().for_each(|v| *v = v.max(0.0));
     }
-    let bias = options.bias.as_ref().map(|bias| {
-        let mut entries = Vec::with_capacity(dims.n_q * n_k);
-        for i in 0..dims.n_q {
-            entries.extend(bias_row(bias, dims.n_k, [item, h, i]));
-            entries.resize((i + 1) * n_k, 0.0);
-        }
-        Cow::Owned(entries)
-    });
-    let of_head = |tensor: &Option<Tensor>, obedience| match (tensor, obedience) {
-        (Some(tensor), Obedience::Used) => Some(tensor.data[h]),
-        _ => None,
-    };
-    let slope = of_head(&options.alibi_slopes, meaning.alibi);
+    let scale = scale(meaning, call);
+    let mut is_rounded = scale.rel_error > 0.0 && scale.radicand == 1;
+    let bias = bias_entries(&maps, &rules, call, h, n_k, &mut is_rounded);
+    let slope = alibi_slope(&maps, here, options);
     let alibi = slope.map(|slope| Alibi { slope, offset: rules.alibi_offset() });
-    LoweredHead {
+    let sink = sink_of(&maps, here, options, scale, &mut is_rounded);
+    let lowered = LoweredHead {
         n_q: dims.n_q,
         n_k,
         d_k: dims.d_k,
@@ -254,24 +295,56 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
         key,
         value,
         stages: &meaning.stages,
-        scale: scale(meaning, call),
+        scale,
         softcap: options.softcap,
-        bias,
+        bias: bias.map(Cow::Owned),
         alibi_shifts: alibi.and_then(|alibi| rules.alibi_shifts(alibi.offset)),
         alibi,
-        sink: of_head(&options.sinks, meaning.sinks),
+        sink: sink.filter(|_| want != Want::Lse || meaning.lse_sinks == Obedience::Used),
         sight: rules.sight(h, zero_keys),
         normalization: meaning.normalization,
         empty_row: meaning.empty_row,
-    }
+        is_rounded,
+    };
+    let twice = sink.filter(|_| meaning.sinks == qkvet_spec::Sinks::Twice);
+    let lowered = match twice {
+        Some(sink) => lowered.with(Columns::zero_key(dims.n_q, sink)),
+        None => lowered,
+    };
+    keep_hidden(meaning, lowered)
 }
 
-/// Row `index(i)` for each of `count` rows; borrowed where that changes nothing.
-fn gathered(all: &[f64], width: usize, count: usize, index: impl Fn(usize) -> usize) -> Cow<'_, [f64]> {
-    if (0..count).all(|i| index(i) == i) {
-        return Cow::Borrowed(all);
+/// Whether a call asks something else under `meaning` than under `base`, or wants it shown otherwise.
+pub fn alters(meaning: &Meaning, base: &Meaning, call: &Call) -> bool {
+    let of_lse = |meaning: &Meaning| (meaning.lse_base, meaning.empty_lse, meaning.lse_sinks);
+    if call.return_lse && of_lse(meaning) != of_lse(base) {
+        return true;
     }
-    Cow::Owned((0..count).flat_map(|i| &all[index(i) * width..(index(i) + 1) * width]).copied().collect())
+    let dims = call.dims();
+    let shown = |meaning: &Meaning| {
+        let maps = Maps::new(meaning, call);
+        (maps.output_rows(), maps.output_columns(maps.output_width()))
+    };
+    let differ = |(item, h)| lower(meaning, call, item, h, Want::Output) != lower(base, call, item, h, Want::Output);
+    shown(meaning) != shown(base) || (0..dims.b).any(|item| (0..dims.h_q).any(|h| differ((item, h))))
+}
+
+/// Row `place(i)` of the tensor for each of its `count` rows of a head; borrowed where that is a `whole` head as it is.
+fn gathered(
+    tensor: &Tensor,
+    count: usize,
+    whole: Option<[usize; 2]>,
+    place: impl Fn(usize) -> [usize; 3],
+) -> Cow<'_, [f64]> {
+    if let Some([item, head]) = whole {
+        return Cow::Borrowed(rows(tensor, item, head));
+    }
+    let width = tensor.shape[3];
+    let row = |i: usize| {
+        let [item, head, index] = place(i);
+        &rows(tensor, item, head)[index * width..(index + 1) * width]
+    };
+    Cow::Owned((0..count).flat_map(row).copied().collect())
 }
 
 /// The numbers with zeros behind them, up to `len`.
@@ -289,9 +362,10 @@ pub(crate) fn alibi_of<'a>(
     dims: Dims,
     options: &'a CallOptions,
 ) -> Option<(&'a [f64], Vec<Vec<i64>>)> {
-    let slopes = options.alibi_slopes.as_ref().filter(|_| meaning.alibi == Obedience::Used)?;
+    let slopes = options.alibi_slopes.as_ref().filter(|_| meaning.alibi == qkvet_spec::Alibi::Used)?;
+    let maps = Maps::of(meaning, dims, Dtype::Float64, options);
     let positions = |item| {
-        let rules = Rules::new(meaning, options, dims, item, dims.n_k);
+        let rules = Rules::new(&maps, options, item);
         (0..dims.n_q).map(|i| rules.alibi_position(i)).collect()
     };
     Some((&slopes.data, (0..dims.b).map(positions).collect()))
@@ -300,10 +374,9 @@ pub(crate) fn alibi_of<'a>(
 /// Which keys each query sees under `meaning`: `(b, h_q, n_q, n_k)`, row-major, keys of the call only.
 pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOptions) -> Vec<bool> {
     let maps = Maps::of(meaning, dims, dtype, options);
-    let keys = maps.count(&meaning.keys).min(dims.n_k);
     let mut seen = Vec::with_capacity(dims.b * dims.h_q * dims.n_q * dims.n_k);
     for item in 0..dims.b {
-        let rules = Rules::new(meaning, options, dims, item, keys);
+        let rules = Rules::new(&maps, options, item);
         for h in 0..dims.h_q {
             let sight = rules.sight(h, 0);
             seen.extend((0..dims.n_q * dims.n_k).map(|at| sight.sees(at / dims.n_k, at % dims.n_k, dims.n_k)));

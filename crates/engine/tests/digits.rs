@@ -330,13 +330,13 @@ fn every_choice_of_a_meaning_agrees_with_its_enclosure() {
     let bias_first = vec![Stage::Bias, Stage::Scale];
     let meanings = [
         standard.clone(),
-        Meaning { default_scale: DefaultScale::InverseDk, ..standard.clone() },
-        Meaning { default_scale: DefaultScale::InverseSqrtDv, ..standard.clone() },
+        Meaning { default_scale: DefaultScale::Inverse, ..standard.clone() },
+        Meaning { scale_of: IndexExpr::new("d_v").unwrap(), ..standard.clone() },
         Meaning { default_scale: DefaultScale::One, ..standard.clone() },
         Meaning { explicit_scale: ExplicitScale::TimesDefault, ..standard.clone() },
         Meaning { explicit_scale: ExplicitScale::Ignored, ..standard.clone() },
         Meaning { stages: bias_first.clone(), ..standard.clone() },
-        Meaning { stages: bias_first, default_scale: DefaultScale::InverseDk, ..standard.clone() },
+        Meaning { stages: bias_first, default_scale: DefaultScale::Inverse, ..standard.clone() },
         Meaning { zero_keys: map("2"), ..standard.clone() },
         Meaning { keys: map("n_k - 1"), head_map: map("h % h_k"), ..standard.clone() },
         Meaning { output_width: map("d_v + 1"), ..standard.clone() },

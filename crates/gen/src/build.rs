@@ -67,7 +67,14 @@ impl<'a> Draft<'a> {
         let dims = &plan.dims;
         let scale = plan.scale.value().unwrap_or_else(|| default_scale(dims));
         let reckoned = if scale == 0.0 { default_scale(dims) } else { scale };
-        let family = Family::new(plan.values, plan.tiny, plan.dtype, dims.d_k, reckoned, &mut source.draws("family"));
+        let family = Family::new(
+            plan.values,
+            plan.tiny,
+            plan.dtype,
+            [dims.d_k, usage.keys(dims)],
+            reckoned,
+            &mut source.draws("family"),
+        );
         let is_exact = matches!(plan.values, Values::Exact | Values::Routed) && !plan.tiny && usage.reads("Q");
         let exact = is_exact.then(|| {
             let exact = Exact::new(plan, scale);
@@ -155,7 +162,9 @@ impl<'a> Draft<'a> {
             Some((_, live)) if name == "V" && self.plan.values == Values::Routed => {
                 self.fill(name, b, [heads, rows, cols], |item, head, row, t, _| live.one_hot(item, head, row, t, cols))
             }
-            _ => self.fill(name, b, [heads, rows, cols], |_, _, _, t, draws| self.family.element(role, t, draws)),
+            _ => {
+                self.fill(name, b, [heads, rows, cols], |_, _, row, t, draws| self.family.element(role, row, t, draws))
+            }
         };
         matrices(Some(b), Some(heads), rows, cols, data)
     }
@@ -217,7 +226,7 @@ impl<'a> Draft<'a> {
             Domain::Matrix(rows, cols) => {
                 let shape = [1, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
                 let role = Role::of_width(cols);
-                let data = self.fill(name, 1, shape, |_, _, _, t, draws| self.family.element(role, t, draws));
+                let data = self.fill(name, 1, shape, |_, _, row, t, draws| self.family.element(role, row, t, draws));
                 matrices(None, None, shape[1], shape[2], data)
             }
             Domain::Tensor(rows, cols) => {

@@ -9,7 +9,7 @@ use crate::levels::allowed;
 use crate::usage::Usage;
 use crate::{AlibiChoice, CasePlan, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 
-const VALUES: [Values; 9] = [
+const VALUES: [Values; 11] = [
     Values::Normal,
     Values::Grid,
     Values::Peaked,
@@ -19,6 +19,8 @@ const VALUES: [Values; 9] = [
     Values::Lofty,
     Values::Exact,
     Values::Routed,
+    Values::Deep,
+    Values::Stair,
 ];
 
 const PATTERNS: [MaskPattern; 6] = [

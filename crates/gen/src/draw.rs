@@ -38,6 +38,8 @@ pub(crate) struct Family {
     cap: f64,
     /// First coordinate of query and key that alone makes the scores lofty.
     lofty: (f64, f64),
+    /// First element of a query, and the others, in the stair family.
+    stair: (f64, f64),
 }
 
 /// Scores of the lofty family lie above this: `e^score` overflows where the maximum is not subtracted.
@@ -57,9 +59,38 @@ fn lofty_score(dtype: Dtype, tall: bool) -> f64 {
     }
 }
 
+/// Scores of the deep family lie near minus this: below −50000 and in the range of float16 for float16, beyond it for bfloat16; for
+/// several keys in two-byte formats as far down as their loosest contracts still bound the weights.
+fn deep_score(dtype: Dtype, keys: usize) -> f64 {
+    match dtype {
+        Dtype::Bfloat16 if keys > 1 => 20.0,
+        Dtype::Float16 if keys > 1 => 80.0,
+        Dtype::Bfloat16 => 81_920.0,
+        _ => 57_344.0,
+    }
+}
+
+/// First query element, and the others, of the stair family: where a format has few bits, such that its loosest contract still bounds
+/// the weights (the first product makes a score of about 8 in bfloat16 and 64 in float16).
+fn stair_query(dtype: Dtype, scale: f64) -> (f64, f64) {
+    let other = match dtype {
+        Dtype::Bfloat16 => nearest_power(8.0 / (256.0 * scale.abs())),
+        Dtype::Float16 => nearest_power(64.0 / (2048.0 * scale.abs())),
+        _ => 1.0,
+    };
+    (16.0 * other, other)
+}
+
 impl Family {
-    /// `scale` is the factor on `QKᵀ` that the family reckons with; it is not 0.
-    pub(crate) fn new(values: Values, tiny: bool, dtype: Dtype, d_k: usize, scale: f64, setup: &mut Draws) -> Self {
+    /// `scale` is the factor on `QKᵀ` that the family reckons with, not 0; a query sees `keys` keys at most.
+    pub(crate) fn new(
+        values: Values,
+        tiny: bool,
+        dtype: Dtype,
+        [d_k, keys]: [usize; 2],
+        scale: f64,
+        setup: &mut Draws,
+    ) -> Self {
         let d_k = d_k as f64;
         // Where a format has few bits, scores stay where its loosest contract still bounds the weights: a bound that says
         // nothing finds nothing.
@@ -72,16 +103,23 @@ impl Family {
                     8.0
                 }
             }
-            Values::Lofty => 0.5,
+            Values::Lofty | Values::Deep => 0.5,
             // The product of two log-normal numbers deviates by e².
             Values::Heavy => 1.0 / 7.4,
             _ => 1.0,
         };
         let spread = nearest_power(deviation / (scale.abs() * d_k.sqrt()));
-        let product = lofty_score(dtype, setup.one_in(2)) / scale.abs();
+        let lofty = lofty_score(dtype, setup.one_in(2));
+        let score = if values == Values::Deep { -deep_score(dtype, keys) } else { lofty };
+        // No dot product may overflow float16, where scores are often kept before they are scaled.
+        let most = if dtype == Dtype::Float16 && values == Values::Deep { 57_344.0 } else { f64::INFINITY };
+        let product = (score.abs() / scale.abs()).min(most);
         let query = nearest_power(product.sqrt());
         // The eighth on top covers the differences between keys; tokens that are query and key at once take the key's.
-        let key = coarse_above((product / query).max(product.sqrt()) * 1.125);
+        let key = match values {
+            Values::Deep => product / query,
+            _ => coarse_above((product / query).max(product.sqrt()) * 1.125),
+        };
         Self {
             values,
             tiny,
@@ -89,12 +127,13 @@ impl Family {
             spread: if values == Values::Heavy && !narrow { 1.0 } else { spread },
             offset: if coarse { 1.0 } else { 4.0 },
             cap: power_below((32_768.0 / d_k).sqrt()).min(64.0),
-            lofty: (query.copysign(scale), key),
+            lofty: (query.copysign(scale) * score.signum(), key),
+            stair: stair_query(dtype, scale),
         }
     }
 
     /// Element `t` of a row.
-    pub(crate) fn element(&self, role: Role, t: usize, draws: &mut Draws) -> f64 {
+    pub(crate) fn element(&self, role: Role, row: usize, t: usize, draws: &mut Draws) -> f64 {
         if self.tiny {
             let one = draws.one_in(if role == Role::Value { 2 } else { 3 });
             return f64::from(u8::from(one));
@@ -113,10 +152,25 @@ impl Family {
                 let factor = if role == Role::Query { self.spread } else { 1.0 };
                 draws.sign() * (magnitude + self.tail(draws)).min(cap) * factor
             }
-            (Values::Lofty, Role::Query) if t == 0 => self.lofty.0,
-            (Values::Lofty, Role::Query) => self.normal(draws).clamp(-2.0, 2.0) * self.spread,
-            (Values::Lofty, Role::Key) if t == 0 => self.lofty.1 + draws.symmetric(2) / 8.0,
-            (Values::Lofty, Role::Key) => self.normal(draws).clamp(-2.0, 2.0),
+            (Values::Lofty | Values::Deep, Role::Query) if t == 0 => self.lofty.0,
+            (Values::Lofty | Values::Deep, Role::Query) => self.normal(draws).clamp(-2.0, 2.0) * self.spread,
+            (Values::Lofty | Values::Deep, Role::Key) if t == 0 => self.lofty.1 + draws.symmetric(2) / 8.0,
+            (Values::Lofty | Values::Deep, Role::Key) => self.normal(draws).clamp(-2.0, 2.0),
+            (Values::Stair, Role::Query) => {
+                if t == 0 {
+                    self.stair.0
+                } else {
+                    self.stair.1
+                }
+            }
+            (Values::Stair, Role::Key) if t == 0 => {
+                if self.dtype == Dtype::Bfloat16 {
+                    16.0
+                } else {
+                    128.0
+                }
+            }
+            (Values::Stair, Role::Key) => f64::from(u8::from(row.is_multiple_of(2))),
             _ => self.normal(draws),
         };
         round(x, self.dtype)

@@ -99,17 +99,24 @@ pub fn case_seed(seed: u64, law: &str, dtype: Dtype, index: usize) -> u64 {
 ///
 /// Where the suite is extended, plans with softcap, window, sinks, ALiBi, lengths, packed sequences or further value families
 /// follow, from a covering array over all options. They are numbered apart, so that they shift no other plan.
+///
+/// Laws of refusal come last, for a target may die of a call that does not fit, and have few plans, for they are about shapes alone.
 pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -> Vec<CasePlan> {
     let mut plans = Vec::new();
     let (mut plain, mut extended) = (Arrays::default(), Arrays::default());
-    for law in laws {
+    let refusals = |refuses: bool| laws.iter().filter(move |law| law.law.misfit.is_some() == refuses);
+    for law in refusals(false).chain(refusals(true)) {
+        let (limit, alone) = match law.law.misfit {
+            Some(_) => (Some(suite.limit.map_or(FEWEST, |limit| limit.min(FEWEST))), 0),
+            None => (suite.limit, suite.alone),
+        };
         let plain = plain.of(suite, Levels::plain(suite, law));
         let extended = Levels::extended(suite, law).and_then(|levels| extended.of(suite, levels));
         for dtype in dtypes {
             let group = Group { law, dtype: *dtype, seed };
             if let Some(array) = &plain {
-                group.rows(suite, array, suite.limit, 0, &mut plans);
-                group.alone(array, suite.alone, FIRST_ALONE, &mut plans);
+                group.rows(suite, array, limit, 0, &mut plans);
+                group.alone(array, alone, FIRST_ALONE, &mut plans);
             }
             if let (Some(array), Some(section)) = (&extended, &suite.extended) {
                 group.rows(suite, array, section.limit, FIRST_EXTENDED, &mut plans);

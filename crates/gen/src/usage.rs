@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use qkvet_spec::syntax::{Expr, ExprKind};
-use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, IndexEnv, OptionSet, Values};
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, IndexEnv, Misfit, OptionSet, Values};
 
 use crate::draw::Role;
 
@@ -16,8 +16,12 @@ pub(crate) struct Usage {
     replaced: Vec<&'static str>,
     /// Roles of the law's own random matrices.
     own: Vec<Role>,
+    /// Whether all the law's own keys are single ones.
+    one_key: bool,
     /// Whether query and key are separated or opposed by a margin.
     pub(crate) margin: bool,
+    /// Whether it is a law of refusal, to which no number matters.
+    refuses: bool,
 }
 
 impl Usage {
@@ -29,7 +33,7 @@ impl Usage {
             names.extend(["Q", "K", "V"].map(str::to_owned));
         }
         let mut own = Vec::new();
-        let mut margin = false;
+        let (mut margin, mut one_key) = (false, true);
         for given in &law.given {
             match &given.domain {
                 Domain::Index { of, .. } | Domain::Permutation(of) | Domain::Subset(of) => collect(of, &mut names),
@@ -37,6 +41,8 @@ impl Usage {
                     collect(rows, &mut names);
                     collect(cols, &mut names);
                     if !matches!(given.domain, Domain::Grid(..)) {
+                        let is_one = matches!(&rows.kind, ExprKind::Number(n) if n.to_bits() == 1f64.to_bits());
+                        one_key &= is_one || Role::of_width(cols) != Role::Key;
                         own.push(Role::of_width(cols));
                     }
                     if !matches!(given.domain, Domain::Matrix(..)) {
@@ -93,7 +99,7 @@ impl Usage {
             let words = condition.text().split(|c: char| !(c.is_alphanumeric() || c == '_'));
             names.extend(words.map(str::to_owned));
         }
-        Self { names, replaced, own, margin }
+        Self { names, replaced, own, one_key, margin, refuses: law.law.misfit.is_some() }
     }
 
     /// Whether `Q`, `K` or `V` is one of the case's own tensors, bound whether or not the law looks at it.
@@ -109,7 +115,11 @@ impl Usage {
     /// Whether the law says something for these extents.
     pub(crate) fn admits(&self, law: &CheckedLaw, dims: &Dims) -> bool {
         let env = condition_env(*dims);
-        law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+        let shows = |misfit: Misfit| {
+            let (_, n, least) = misfit.least(dims);
+            n >= least
+        };
+        law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env)) && law.law.misfit.is_none_or(shows)
     }
 
     /// The extents with those that the law does not look at lowered to 1; widths that it does not look at are those of
@@ -130,6 +140,12 @@ impl Usage {
         }
     }
 
+    /// How many keys a query of the law sees at most.
+    pub(crate) fn keys(&self, dims: &Dims) -> usize {
+        let is_one = !self.reads("K") && self.own.contains(&Role::Key) && self.one_key;
+        if is_one { 1 } else { dims.n_k }
+    }
+
     /// The value families that make a difference to the law; one at least.
     pub(crate) fn families(&self, all: &[Values]) -> Vec<Values> {
         let reads = |role: Role| {
@@ -147,11 +163,11 @@ impl Usage {
             Values::Small => reads(Role::Value),
             Values::Offset => reads(Role::Key) || reads(Role::Value),
             Values::Lofty => reads(Role::Key),
-            Values::Exact => self.reads("Q") && reads(Role::Key),
+            Values::Exact | Values::Deep | Values::Stair => self.reads("Q") && reads(Role::Key),
             Values::Routed => self.reads("Q") && self.reads("K") && self.reads("V"),
         };
         let mut kept: Vec<Values> = Vec::new();
-        for values in all.iter().filter(|values| matters(values)) {
+        for values in all.iter().filter(|values| !self.refuses && matters(values)) {
             if !kept.contains(values) {
                 kept.push(*values);
             }
@@ -166,7 +182,7 @@ impl Usage {
 /// Names of a condition on extents; everything else is off.
 pub(crate) fn condition_env(dims: Dims) -> IndexEnv {
     let dtype = qkvet_spec::Dtype::Float64;
-    IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options: OptionSet::default(), dtype }
+    IndexEnv::new(dims, dtype, OptionSet::default())
 }
 
 fn collect(expr: &Expr, names: &mut BTreeSet<String>) {

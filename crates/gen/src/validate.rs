@@ -156,6 +156,11 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     {
         return Err(GenError::new("extents", "case", format!("`{}`", condition.text()), format!("{:?}", case.dims)));
     }
+    if let Some((extent, n, least)) = law.law.misfit.map(|misfit| misfit.least(&case.dims))
+        && n < least
+    {
+        return Err(GenError::new(format!("extent `{extent}`"), "case", format!("{least} at least"), n.to_string()));
+    }
     check_options(law, case)?;
     let mut expected: Vec<(String, Kind)> = Vec::new();
     let mut extents = Extents::new(&case.dims);
@@ -234,7 +239,7 @@ pub(crate) fn check_option_values(options: &CallOptions, dims: &Dims, format: Dt
 }
 
 /// Softcap, window, sinks, ALiBi, lengths and packed sequences.
-fn check_extended_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
+pub(crate) fn check_extended_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
     let CallOptions { softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, packed, .. } = options;
     check_elements(softcap.as_slice(), format, "softcap")?;
     if let Some(cap) = softcap.filter(|cap| *cap <= 0.0) {

@@ -45,6 +45,12 @@ pub fn expression(tree: &Tree) -> Expr {
             new(ExprKind::Apply { function: "softmax_rows".to_owned(), args: vec![arg(0)], named })
         }
         ("cap", 1) => apply("softcap", vec![arg(0)]),
+        // `inv(c)` reads as the cap `c`.
+        ("cap", 2) => {
+            let inverse = tree.args[0].op.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
+            let cap = inverse.map_or_else(|| binary(BinaryOp::Div, scalar("1"), scalar(&tree.args[0].op)), scalar);
+            apply("softcap", vec![arg(1), cap])
+        }
         ("both", 2) => {
             let mut masks = Vec::new();
             all_of(tree, &mut masks);

@@ -137,6 +137,7 @@ pub fn shape_of(
         ("sc", 2) => arg(1),
         ("soft", 3) => arg(0).filter(|shape| is_all || arg(1).as_ref() == Some(shape)),
         ("cap", 1) => arg(0),
+        ("cap", 2) => arg(1),
         ("att", 1) => arg(0).map(|(rows, _)| (rows, one())),
         ("diag", 1) => arg(0).filter(|(rows, _)| rows == "1").map(|(_, cols)| (cols.clone(), cols)),
         ("split", 2) => {

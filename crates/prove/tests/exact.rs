@@ -90,8 +90,9 @@ fn scaled_and_unscaled_differ_as_recomputed() {
 fn no_law_of_the_catalog_is_refuted() {
     let catalog = Catalog::embedded().unwrap();
     let (mut never, mut partly): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    // Random variables have no value.
-    for (id, law) in catalog.laws.iter().filter(|(_, law)| law.law.proof != Proof::Moments) {
+    // Random variables have no value, and what must be refused has none either.
+    let has_value = |law: &CheckedLaw| law.law.proof != Proof::Moments && law.law.misfit.is_none();
+    for (id, law) in catalog.laws.iter().filter(|(_, law)| has_value(law)) {
         let Search { confirmed, undecided, counterexample } = search(law, 3);
         if confirmed > 0 && undecided > 0 {
             partly.push(id);
@@ -101,7 +102,8 @@ fn no_law_of_the_catalog_is_refuted() {
             never.push(id);
         }
     }
-    assert_eq!(never, ["inputs-unchanged"]);
+    // Nothing exact is known of a cap.
+    assert_eq!(never, ["inputs-unchanged", "large-softcap"]);
     // Chunks without a visible key have the logarithm of 0, and a second layer has exponentials in exponents.
     assert_eq!(partly, ["chunks-merge", "two-layers-equivariance"]);
 }

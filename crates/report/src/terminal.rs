@@ -60,12 +60,13 @@ pub fn render(summary: &Summary) -> String {
 pub fn finding(finding: &Finding) -> String {
     let mut out = String::new();
     let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
+    let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
     line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", finding.title));
     row(
         &mut out,
         "cases",
-        &format!("{} of {} {shows} it: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
+        &format!("{} of {} {shows} it{boundary}: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
     );
     row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title));
     row(&mut out, "witness", &finding.witness.call);
@@ -83,6 +84,7 @@ pub fn finding(finding: &Finding) -> String {
     let room = if margin.is_empty() { WIDTH } else { WIDTH - 48 };
     row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)));
     wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default());
+    wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default());
     row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default());
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {

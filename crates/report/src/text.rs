@@ -19,6 +19,11 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     }
 }
 
+/// The text without the colors of terminals.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 /// A paragraph in lines that fit an ordinary terminal; line breaks of its own stay.
 pub fn paragraph(text: &str) -> String {
     textwrap::wrap(text, 80).join("\n")

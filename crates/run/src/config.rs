@@ -55,6 +55,9 @@ pub struct TargetEntry {
     /// Device of torch and jax arrays.
     #[serde(default)]
     pub device: Option<String>,
+    /// Prototype of the function of a shared library.
+    #[serde(default)]
+    pub call: Option<String>,
 }
 
 impl Config {

@@ -36,9 +36,11 @@ pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMu
         | TargetKind::Flash
         | TargetKind::Fault(_)
         | TargetKind::Outputs(_)
-        | TargetKind::Recorded(_) => return None,
+        | TargetKind::Recorded(_)
+        | TargetKind::Own(_) => return None,
         TargetKind::Python(config) => PythonTarget::launch(config),
         TargetKind::Exec(config) => Ok(config.launch()),
+        TargetKind::Library(config) => Ok(config.launch()),
     };
     tell(DoctorEvent::Step("start and hello".to_owned()));
     let started = launch.and_then(|launch| {

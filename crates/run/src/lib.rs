@@ -1,9 +1,14 @@
 //! Targets, the worker process, the wire and the runner: everything that touches foreign code.
 
+pub mod answer;
 pub mod config;
+pub mod contracts;
+pub mod conventions;
 pub mod doctor;
 pub mod flash;
 pub mod frozen;
+pub mod native;
+pub mod probing;
 pub mod process;
 pub mod python;
 pub mod record;

@@ -1,4 +1,4 @@
-//! Targets by the names users give them: built in, a Python function, any program, or an entry of `qkvet.yaml`.
+//! Targets by the names users give them: built in, a Python function, any program, a shared library, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
 use crate::frozen::OutputFolder;
+use crate::native::LibraryConfig;
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
@@ -18,6 +19,9 @@ use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
 const EXEC: &str = "exec:";
+
+/// What stands before the file of a shared library.
+const LIBRARY: &str = "lib:";
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -34,8 +38,47 @@ pub enum TargetKind {
     Outputs(OutputFolder),
     /// A program that speaks qkvet-wire/1.
     Exec(Box<ExecConfig>),
+    /// A function of a shared library.
+    Library(Box<LibraryConfig>),
     /// What the shards of a run recorded.
     Recorded(Arc<Recorded>),
+    /// A function of the process that the runner itself is in.
+    Own(OwnTarget),
+}
+
+/// Makes targets out of what lives in this process, for callers who bring their own.
+#[derive(Clone)]
+pub struct OwnTarget {
+    open: Arc<dyn Fn() -> OpenTarget + Send + Sync>,
+    again: fn(&Again<'_>) -> String,
+}
+
+/// What a case needs to be seen again.
+#[derive(Clone, Debug)]
+pub struct Again<'a> {
+    /// The whole case.
+    pub token: &'a str,
+    /// Conventions that it is judged under, `field=value`.
+    pub conventions: Vec<String>,
+    /// Contract that it is judged by.
+    pub contract: &'a str,
+}
+
+impl OwnTarget {
+    /// `open` makes one target for each worker, `again` writes the line that calls it once more.
+    pub fn new(open: impl Fn() -> OpenTarget + Send + Sync + 'static, again: fn(&Again<'_>) -> String) -> Self {
+        Self { open: Arc::new(open), again }
+    }
+
+    pub(crate) fn again(&self, again: &Again<'_>) -> String {
+        (self.again)(again)
+    }
+}
+
+impl std::fmt::Debug for OwnTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OwnTarget")
+    }
 }
 
 /// A started target and what it said of itself.
@@ -51,7 +94,8 @@ pub struct OpenTarget {
 }
 
 impl OpenTarget {
-    fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
+    /// A target that answers every call itself.
+    pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
         Self { target: Box::new(target), environment, unanswered: None, called: None }
     }
 
@@ -77,6 +121,7 @@ impl TargetKind {
                 OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) }
             }
             Self::Recorded(recorded) => recorded.open(),
+            Self::Own(own) => (own.open)(),
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;
                 let info = target.info().clone();
@@ -90,14 +135,24 @@ impl TargetKind {
                 let called = Called::Exec(CalledExec::new(config));
                 OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
+            Self::Library(config) => {
+                let target = config.start()?;
+                let environment = target.describe();
+                OpenTarget::live(target, environment)
+            }
         })
     }
 
-    /// Flags of a Python target that change what it is given.
+    /// Flags of a Python target or a library that change what it is given.
     pub(crate) fn stored_call(&self) -> StoredCall {
         match self {
             Self::Python(python) => {
-                StoredCall { arrays: python.arrays, layout: python.layout, device: python.device.clone() }
+                let (arrays, layout, device) = (python.arrays, python.layout, python.device.clone());
+                StoredCall { arrays, layout, device, ..StoredCall::default() }
+            }
+            Self::Library(library) => {
+                let (layout, prototype) = (library.layout, library.prototype.clone());
+                StoredCall { layout, prototype, ..StoredCall::default() }
             }
             Self::Recorded(recorded) => recorded.call(),
             _ => StoredCall::default(),
@@ -136,18 +191,20 @@ impl TargetKind {
     /// For how long to wait and how often to start again, if it runs in a process of its own.
     pub fn limits(&self) -> Option<&Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) => None,
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) | Self::Own(_) => None,
             Self::Python(config) => Some(&config.limits),
             Self::Exec(config) => Some(&config.limits),
+            Self::Library(config) => Some(&config.limits),
         }
     }
 
     /// The same, to be changed.
     pub fn limits_mut(&mut self) -> Option<&mut Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) => None,
+            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) | Self::Own(_) => None,
             Self::Python(config) => Some(&mut config.limits),
             Self::Exec(config) => Some(&mut config.limits),
+            Self::Library(config) => Some(&mut config.limits),
         }
     }
 }
@@ -182,6 +239,9 @@ pub fn resolve(
     if let Some(command) = name.strip_prefix(EXEC) {
         return exec_target(name, command, folder, config);
     }
+    if let Some(library) = name.strip_prefix(LIBRARY) {
+        return library_target(name, library, folder, config);
+    }
     let text = name.strip_prefix("python:").unwrap_or(name);
     if let Ok(reference) = text.parse::<PythonRef>() {
         let path = config_path(config, &reference, folder);
@@ -194,7 +254,7 @@ pub fn resolve(
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
         return Err(SpecError::plain(format!(
-            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
+            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
             crate::config::CONFIG_FILE
         )));
     };
@@ -210,10 +270,15 @@ pub fn resolve(
     if let Some(kind) = builtin(&entry.target, catalog) {
         return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: entry.clone(), config: Some(path) });
     }
-    let base = path.parent().unwrap_or(folder).to_owned();
+    // The path may be relative, and a program runs there.
+    let base = folder.join(path.parent().unwrap_or(Path::new("")));
     if let Some(command) = entry.target.strip_prefix(EXEC) {
         let place = format!("target `{name}` at {}", path.display());
         let kind = exec_kind(&place, command, &base, entry)?;
+        return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+    }
+    if let Some(library) = entry.target.strip_prefix(LIBRARY) {
+        let kind = library_kind(&format!("target `{name}` at {}", path.display()), library, &base, entry)?;
         return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
     }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
@@ -255,6 +320,47 @@ fn exec_target(name: &str, command: &str, folder: &Path, config: Option<&Path>) 
     Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.unwrap_or_default(), config })
 }
 
+/// A library by its file; an entry of `qkvet.yaml` with the same file declares for it.
+fn library_target(name: &str, library: &str, folder: &Path, config: Option<&Path>) -> Result<NamedTarget, SpecError> {
+    let config = config.map(Path::to_owned).or_else(|| Config::find(folder));
+    let place = |library: &str, base: &Path| {
+        let file = base.join(library);
+        file.canonicalize().unwrap_or(file)
+    };
+    let mut found = None;
+    if let Some(path) = config {
+        let base = path.parent().unwrap_or(folder).to_owned();
+        let same = |entry: &TargetEntry| {
+            entry.target.strip_prefix(LIBRARY).is_some_and(|other| place(other, &base) == place(library, folder))
+        };
+        found = Config::read(&path)?.targets.into_values().find(same).map(|entry| (entry, path));
+    }
+    let (entry, config) = found.map_or_else(|| (TargetEntry::default(), None), |(entry, path)| (entry, Some(path)));
+    let kind = library_kind(name, library, folder, &entry)?;
+    Ok(NamedTarget { name: name.to_owned(), kind, entry, config })
+}
+
+fn library_kind(place: &str, library: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
+    let python = [
+        ("arrays", entry.arrays.is_some()),
+        ("device", entry.device.is_some()),
+        ("supports", entry.supports.is_some()),
+        ("mask_takes_bias", entry.mask_takes_bias),
+    ];
+    if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
+        return Err(SpecError::plain(format!("{place}: expected no `{field}`, which is for Python functions")));
+    }
+    if library.is_empty() {
+        return Err(SpecError::plain(format!(
+            "target `{place}`: expected the file of a library, as in lib:./libattn.so"
+        )));
+    }
+    let binary = std::env::current_exe().map_err(|error| SpecError::plain(format!("{place}: own binary: {error}")))?;
+    let mut config = LibraryConfig::new(library, folder, binary);
+    config.layout = entry.layout;
+    Ok(TargetKind::Library(Box::new(config)))
+}
+
 fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
     let python = [
         ("arrays", entry.arrays.is_some()),
@@ -262,10 +368,11 @@ fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> 
         ("device", entry.device.is_some()),
         ("supports", entry.supports.is_some()),
         ("mask_takes_bias", entry.mask_takes_bias),
+        ("call", entry.call.is_some()),
     ];
     if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
         return Err(SpecError::plain(format!(
-            "{place}: expected no `{field}`, which is for Python functions\nhint: a program says what it supports in its answer to hello"
+            "{place}: expected no `{field}`, which is for other targets\nhint: a program says what it supports in its answer to hello"
         )));
     }
     let config = ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;

@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallOption, Dtype, OptionSet};
 
+/// A shape as reports print it: `(2, 3)`.
+pub fn tell_shape(shape: &[usize]) -> String {
+    format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
+}
+
 /// A dense row-major tensor; every element is a number of its format, held as `f64`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {

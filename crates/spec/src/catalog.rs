@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::modifier::compose;
 use crate::shape::check_law;
 use crate::source::{SpecError, parse_yaml};
-use crate::{CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, nearest};
+use crate::{CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Suite, nearest};
 
 static SPECS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../specs");
 
@@ -20,6 +20,8 @@ pub struct Catalog {
     pub laws: IndexMap<String, CheckedLaw>,
     /// Faults.
     pub faults: IndexMap<String, Fault>,
+    /// Families of faults.
+    pub families: IndexMap<String, FaultFamily>,
     /// Conventions.
     pub conventions: IndexMap<String, Convention>,
     /// Contracts.
@@ -43,7 +45,12 @@ impl Catalog {
                 let law = law_from_yaml(path, source)?;
                 Ok((law.law.law.clone(), law))
             })?,
-            faults: folder("faults", |path, source| read(path, source, |fault: &Fault| &fault.fault))?,
+            faults: folder("faults", |path, source| {
+                let (id, fault) = read(path, source, |fault: &Fault| &fault.fault)?;
+                let family = path.rsplit('/').nth(1).unwrap_or_default().to_owned();
+                Ok((id, Fault { family, ..fault }))
+            })?,
+            families: folder("families", |path, source| read(path, source, |family: &FaultFamily| &family.family))?,
             conventions: folder("conventions", |path, source| {
                 read(path, source, |convention: &Convention| &convention.convention)
             })?,
@@ -170,6 +177,9 @@ impl Catalog {
         }
         for modifier in self.modifiers.values() {
             self.check_modifier(modifier)?;
+        }
+        for fault in self.faults.values() {
+            Self::find("family", &self.families, &fault.family)?;
         }
         let mut codes: Vec<&str> = self.faults.values().map(|fault| fault.code.as_str()).collect();
         codes.sort_unstable();

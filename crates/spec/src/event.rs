@@ -84,6 +84,9 @@ pub struct Finding {
     pub cases: usize,
     /// Cases decided in the run.
     pub of: usize,
+    /// What all cases that show it have in common and few others of their laws, and how many of those that have it show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<String>,
     /// The smallest input found.
     pub witness: Witness,
     /// What was expected there and what came.
@@ -91,6 +94,9 @@ pub struct Finding {
     /// Keys that a query weighs and those that it should, where an output of one of the cases tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
+    /// Where in an output the wrong elements are, for wrong results that no fault explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
     /// The fault that explains these cases and how many of the failing cases it matches, or the standard that a convention departs from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,

@@ -1,5 +1,7 @@
 //! Conditions (`1 < h_k and h_k < h_q`) and index maps (`h / (h_q / h_k)`): integer expressions over a few names.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -7,7 +9,25 @@ use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
 use crate::{CallOption, Dims, OptionSet};
 
 /// Names that mean something in conditions and index maps, beside those of the options.
-const NAMES: [&str; 13] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v", "h", "i", "j", "item", "float16", "bfloat16"];
+const NAMES: [&str; 17] = [
+    "b",
+    "h_q",
+    "h_k",
+    "n_q",
+    "n_k",
+    "d_k",
+    "d_v",
+    "h",
+    "i",
+    "j",
+    "c",
+    "item",
+    "float32",
+    "float16",
+    "bfloat16",
+    "return_weights",
+    "return_lse",
+];
 
 fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.into_iter().chain(CallOption::ALL.map(CallOption::name))
@@ -15,7 +35,10 @@ fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 /// An integer expression; relations give 1 or 0, `/` rounds down, a zero divisor has no value.
 #[derive(Clone, Debug)]
-pub struct IndexExpr {
+pub struct IndexExpr(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
     text: String,
     expr: Expr,
 }
@@ -31,12 +54,18 @@ pub struct IndexEnv {
     pub i: i64,
     /// Key `j`.
     pub j: i64,
+    /// Column `c` of the output.
+    pub c: i64,
     /// Batch item.
     pub item: i64,
     /// Options of the call that are on.
     pub options: OptionSet,
     /// The format of the call.
     pub dtype: crate::Dtype,
+    /// Whether the call asks for weights.
+    pub return_weights: bool,
+    /// Whether the call asks for the log-sum-exp.
+    pub return_lse: bool,
 }
 
 impl IndexExpr {
@@ -47,27 +76,32 @@ impl IndexExpr {
     pub fn new(text: &str) -> Result<Self, ExprError> {
         let expr = parse(text)?;
         check(&expr)?;
-        Ok(Self { text: text.to_owned(), expr })
+        Ok(Self(Arc::new(Parsed { text: text.to_owned(), expr })))
     }
 
     /// Whether a name occurs.
     pub fn mentions(&self, name: &str) -> bool {
-        self.expr.mentions(name)
+        self.0.expr.mentions(name)
+    }
+
+    /// Whether the expression is this name and nothing else.
+    pub fn is(&self, name: &str) -> bool {
+        matches!(&self.0.expr.kind, ExprKind::Name(own) if own == name)
     }
 
     /// The expression as written.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// The value; `None` for a zero divisor or an overflow.
     pub fn eval(&self, env: &IndexEnv) -> Option<i64> {
-        eval(&self.expr, env)
+        eval(&self.0.expr, env)
     }
 
     /// The largest number that `name` is said to be no smaller than, by relations that all have to hold; 0 if there is none.
     pub fn least(&self, name: &str) -> i64 {
-        least(&self.expr, name)
+        least(&self.0.expr, name)
     }
 
     /// Whether the expression, read as a condition, holds.
@@ -151,6 +185,12 @@ fn eval(expr: &Expr, env: &IndexEnv) -> Option<i64> {
 }
 
 impl IndexEnv {
+    /// The names of a call: all places are 0.
+    pub fn new(dims: Dims, dtype: crate::Dtype, options: OptionSet) -> Self {
+        let (return_weights, return_lse) = (false, false);
+        Self { dims, h: 0, i: 0, j: 0, c: 0, item: 0, options, dtype, return_weights, return_lse }
+    }
+
     fn value(&self, name: &str) -> i64 {
         let size = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         match name {
@@ -164,7 +204,11 @@ impl IndexEnv {
             "h" => self.h,
             "i" => self.i,
             "j" => self.j,
+            "c" => self.c,
             "item" => self.item,
+            "float32" => i64::from(self.dtype == crate::Dtype::Float32),
+            "return_weights" => i64::from(self.return_weights),
+            "return_lse" => i64::from(self.return_lse),
             "float16" => i64::from(self.dtype == crate::Dtype::Float16),
             "bfloat16" => i64::from(self.dtype == crate::Dtype::Bfloat16),
             option => i64::from(self.options.iter().any(|on| on.name() == option)),
@@ -174,13 +218,13 @@ impl IndexEnv {
 
 impl PartialEq for IndexExpr {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.0.text == other.0.text
     }
 }
 
 impl Serialize for IndexExpr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        serializer.serialize_str(&self.0.text)
     }
 }
 
@@ -200,6 +244,6 @@ impl JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j item float16 bfloat16, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

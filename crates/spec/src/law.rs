@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Formula, IndexExpr};
+use crate::{Formula, IndexExpr, Misfit};
 
 /// An option of the call that a law may range over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -135,6 +135,18 @@ impl Proof {
 pub enum Observation {
     /// Query, key, value, mask and bias have the same bits after `attention(Q, K, V)`.
     InputsUnchanged,
+    /// `attention(Q, K, V)`, made not to fit as `misfit:` says, is an error of the target and no answer.
+    Refused,
+}
+
+impl Observation {
+    /// The word in YAML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InputsUnchanged => "inputs-unchanged",
+            Self::Refused => "refused",
+        }
+    }
 }
 
 /// One law; one file in `specs/laws/`.
@@ -163,6 +175,9 @@ pub struct Law {
     /// The behavior observed, for laws without a statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observe: Option<Observation>,
+    /// What does not fit in the call that must be refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misfit: Option<Misfit>,
     /// Options it ranges over; all others are off. A call that does not name an option gets the case's.
     #[serde(default)]
     pub options: Vec<CallOption>,

@@ -2,6 +2,7 @@
 //!
 //! Types, parser, shape checker, diagnostics, verdicts and events. No arithmetic and no I/O happen here.
 
+mod adequacy;
 mod call;
 mod case;
 mod catalog;
@@ -14,9 +15,11 @@ mod formula;
 mod index;
 mod law;
 mod meaning;
+mod misfit;
 mod modifier;
 mod nearest;
 mod patch;
+mod probe;
 mod schema;
 pub mod shape;
 mod source;
@@ -25,7 +28,10 @@ pub mod syntax;
 mod verdict;
 pub mod wire;
 
-pub use call::{BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window};
+pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
+pub use call::{
+    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window, tell_shape,
+};
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
 pub use contract::{Contract, Depth};
@@ -37,13 +43,15 @@ pub use formula::Formula;
 pub use index::{IndexEnv, IndexExpr};
 pub use law::{CallOption, Law, Observation, OptionSet, Proof};
 pub use meaning::{
-    Anchor, Arithmetic, Causal, DefaultScale, EmptyLse, EmptyRow, Execution, ExecutionPatch, ExplicitScale,
-    LengthAnchor, LseBase, Mask, Meaning, MeaningPatch, Normalization, Obedience, Stage, Store, ValueReading,
-    WindowBounds,
+    Alibi, Anchor, Arithmetic, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, Execution, ExecutionPatch,
+    ExplicitScale, HiddenKeys, LengthAnchor, LseBase, Mask, Meaning, MeaningPatch, Merge, Normalization, Obedience,
+    Packing, Rescale, RowMax, Sinks, SoftmaxOver, Stage, Store, Tanh, ValueReading, WindowBounds, WindowSide,
 };
+pub use misfit::Misfit;
 pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
-pub use patch::{Behavior, Convention, Fault};
+pub use patch::{Behavior, Convention, Fault, FaultFamily};
+pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use schema::{SCHEMAS, schema};
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use source::{SpecError, parse_yaml};

@@ -1,9 +1,19 @@
 //! `Meaning`: the exact real function an attention call stands for, as data. A patch changes some of its fields.
 
+mod choice;
+mod execution;
+
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Dtype, IndexExpr};
+pub use self::choice::{
+    Alibi, Anchor, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale, HiddenKeys, LengthAnchor, LseBase,
+    Mask, Normalization, Obedience, Packing, Sinks, Stage, ValueReading, WindowBounds, WindowSide,
+};
+pub use self::execution::{Arithmetic, Execution, ExecutionPatch, Merge, Rescale, RowMax, SoftmaxOver, Store, Tanh};
+use crate::IndexExpr;
 
 /// Declares a struct, its patch (every field optional) and the laying of one over the other.
 macro_rules! patchable {
@@ -32,163 +42,7 @@ macro_rules! patchable {
     };
 }
 
-/// A stage between `QKᵀ` and the softmax.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Multiply by the scale.
-    Scale,
-    /// Limit by the softcap: `c · tanh(x/c)`.
-    Softcap,
-    /// Add the bias and ALiBi.
-    Bias,
-}
-
-/// The scale used when none is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DefaultScale {
-    /// `1/√d_k`.
-    InverseSqrtDk,
-    /// `1/d_k`.
-    InverseDk,
-    /// `1/√d_v`.
-    InverseSqrtDv,
-    /// `1`.
-    One,
-}
-
-/// What an explicit scale does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExplicitScale {
-    /// It replaces the default.
-    Used,
-    /// It is ignored: the default is used.
-    Ignored,
-    /// It multiplies the default.
-    TimesDefault,
-}
-
-/// Which corner of the score matrix the causal diagonal ends in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Causal {
-    /// Query `i` sees keys `j ≤ i + n_k − n_q`.
-    LowerRight,
-    /// Query `i` sees keys `j ≤ i`.
-    UpperLeft,
-    /// Causal masking is accepted and ignored.
-    Ignored,
-}
-
-/// What `true` means in a boolean mask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mask {
-    /// The query attends to the key.
-    TrueAttends,
-    /// The key is hidden from the query.
-    TrueHides,
-    /// The mask is accepted and ignored.
-    Ignored,
-}
-
-/// Whether an option is followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Obedience {
-    /// It does what it says.
-    Used,
-    /// It is accepted and ignored.
-    Ignored,
-}
-
-/// Where query 0 stands among the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Anchor {
-    /// At key `n_k − n_q`: the last query stands at the last key.
-    LowerRight,
-    /// At key 0.
-    UpperLeft,
-}
-
-/// Which keys at the ends of a window belong to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowBounds {
-    /// From `left` before the query's position to `right` behind it, both included.
-    Inclusive,
-    /// Both ends left out.
-    Exclusive,
-    /// The window is accepted and ignored.
-    Ignored,
-}
-
-/// Which extents positions are reckoned from when lengths are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LengthAnchor {
-    /// The lengths: the last query that exists stands at the last key that exists, as with a cache of keys.
-    Lengths,
-    /// The extents of the tensors, padding included.
-    Extents,
-}
-
-/// Base of the log-sum-exp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LseBase {
-    /// `ln Σ e^z`.
-    Natural,
-    /// `log₂ Σ e^z`.
-    Two,
-}
-
-/// The log-sum-exp of a query that sees no key and no sink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EmptyLse {
-    /// −∞.
-    NegativeInfinity,
-    /// +∞.
-    Infinity,
-}
-
-/// What the softmax divides by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Normalization {
-    /// The sum over the keys of a query: attention.
-    OverKeys,
-    /// The sum over the queries of a key.
-    OverQueries,
-    /// Nothing: `Σ_j e^(z_ij − max_j z_ij) v_j`.
-    None,
-}
-
-/// The output of a query that sees no key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EmptyRow {
-    /// Zeros.
-    Zero,
-    /// NaN.
-    Nan,
-    /// The mean of all values.
-    Mean,
-}
-
-/// What is read of the values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ValueReading {
-    /// All of them.
-    AsGiven,
-    /// `max(v, 0)`.
-    NonNegative,
-}
+pub(crate) use patchable;
 
 patchable! {
     /// The exact real function: `softmax(stages(Q Kᵀ), over the visible keys) · V`, with every choice as a field.
@@ -199,32 +53,70 @@ patchable! {
         stages: Vec<Stage>,
         /// The scale when none is given.
         default_scale: DefaultScale,
+        /// The whole number that the default scale is made of.
+        scale_of: IndexExpr,
         /// What an explicit scale does.
         explicit_scale: ExplicitScale,
         /// Alignment of the causal diagonal.
         causal: Causal,
         /// Keys that the causal diagonal lets through beyond its own (negative: fewer).
         causal_offset: i64,
+        /// The row whose causal bound row `i` has.
+        causal_row: IndexExpr,
         /// Polarity of the boolean mask.
         mask: Mask,
+        /// Batch item of the mask that is read for `item`.
+        mask_item: IndexExpr,
+        /// Head of the mask that is read for query head `h`.
+        mask_head: IndexExpr,
+        /// Row of the mask that is read for query `i`.
+        mask_row: IndexExpr,
+        /// Column of the mask that is read for key `j`.
+        mask_key: IndexExpr,
+        /// What becomes of a key that a query does not see.
+        hidden: HiddenKeys,
+        /// The score of such a key where it has one.
+        hidden_score: f64,
+        /// What a bias does.
+        bias: Bias,
+        /// Batch item of the bias that is read for `item`.
+        bias_item: IndexExpr,
+        /// Head of the bias that is read for query head `h`.
+        bias_head: IndexExpr,
+        /// Row of the bias that is read for query `i`.
+        bias_row: IndexExpr,
+        /// Column of the bias that is read for key `j`.
+        bias_key: IndexExpr,
         /// Which keys at the ends of a window belong to it.
         window: WindowBounds,
+        /// How far a window reaches before the query's position.
+        window_left: WindowSide,
+        /// How far a window reaches behind it.
+        window_right: WindowSide,
         /// Where the window counts from.
         window_anchor: Anchor,
-        /// Whether sinks join the row sum.
-        sinks: Obedience,
-        /// Whether the slopes of ALiBi are followed.
-        alibi: Obedience,
+        /// Whether and how sinks join the row sum.
+        sinks: Sinks,
+        /// Head of the sink that query head `h` meets.
+        sink_head: IndexExpr,
+        /// What the slopes of ALiBi do.
+        alibi: Alibi,
+        /// Head of the slope that query head `h` meets.
+        alibi_head: IndexExpr,
         /// Where the distances of ALiBi count from.
         alibi_anchor: Anchor,
         /// Whether keys beyond their number are hidden.
         key_lengths: Obedience,
         /// Whether queries beyond their number see nothing.
         query_lengths: Obedience,
+        /// Batch item whose lengths count for `item`.
+        length_item: IndexExpr,
+        /// Keys that exist beyond their number (negative: fewer).
+        key_length_offset: i64,
         /// Which extents positions are reckoned from when lengths are given.
         length_anchor: LengthAnchor,
         /// Whether packed sequences are kept apart.
-        packed: Obedience,
+        packed: Packing,
         /// What the softmax divides by.
         normalization: Normalization,
         /// The output of a query that sees no key.
@@ -233,24 +125,48 @@ patchable! {
         lse_base: LseBase,
         /// The log-sum-exp of a query that sees no key and no sink.
         empty_lse: EmptyLse,
+        /// Whether sinks belong to the log-sum-exp.
+        lse_sinks: Obedience,
         /// Key/value head that query head `h` reads.
         head_map: IndexExpr,
-        /// Query head that output head `h` is computed from.
+        /// Query head that row `i` of output head `h` is computed from.
         query_head: IndexExpr,
         /// Row of the query that output row `i` is computed from.
         query_index: IndexExpr,
+        /// Column of the query that meets column `c` of the key.
+        query_column: IndexExpr,
+        /// Batch item of the query that `item` is computed from.
+        query_item: IndexExpr,
         /// Batch item of key and value that batch item `item` reads.
         key_item: IndexExpr,
-        /// Row of the value that key `j` weighs.
+        /// Head of the key tensor that is read for key `j` of key/value head `h`.
+        key_head: IndexExpr,
+        /// Row of the key tensor that is read for key `j` of key/value head `h`.
+        key_index: IndexExpr,
+        /// Head of the value tensor that is read for key `j` of key/value head `h`.
+        value_head: IndexExpr,
+        /// Row of the value that key `j` of key/value head `h` weighs.
         value_index: IndexExpr,
+        /// Columns of query and key that a score is made of: the first ones.
+        score_width: IndexExpr,
         /// What is read of the values.
         values: ValueReading,
         /// How many of the keys exist: those with `j` below this.
         keys: IndexExpr,
+        /// Keys `j` that query `i` does not see, whatever shows them: where this is not 0.
+        unseen: IndexExpr,
+        /// Keys `j` that query `i` sees, whatever hides them: where this is not 0.
+        shown: IndexExpr,
         /// Extra keys of score 0 and value 0 that join the softmax.
         zero_keys: IndexExpr,
         /// Columns of the output: the first ones of the true output, zeros beyond.
         output_width: IndexExpr,
+        /// Column of the true output that column `c` shows.
+        output_column: IndexExpr,
+        /// Head of the true output that row `i` of head `h` shows.
+        output_head: IndexExpr,
+        /// Row of the true output that row `i` of head `h` shows.
+        output_row: IndexExpr,
     }
 }
 
@@ -259,105 +175,74 @@ impl Meaning {
     ///
     /// # Panics
     /// Never: the index maps are constants that parse.
-    #[expect(clippy::expect_used, reason = "constants, covered by a test")]
     pub fn standard() -> Self {
+        static STANDARD: LazyLock<Meaning> = LazyLock::new(Meaning::new_standard);
+        STANDARD.clone()
+    }
+
+    #[expect(clippy::expect_used, reason = "constants, covered by a test")]
+    fn new_standard() -> Self {
         let map = |text: &str| IndexExpr::new(text).expect("a constant index map");
         Self {
             stages: vec![Stage::Scale, Stage::Softcap, Stage::Bias],
-            default_scale: DefaultScale::InverseSqrtDk,
+            default_scale: DefaultScale::InverseSqrt,
+            scale_of: map("d_k"),
             explicit_scale: ExplicitScale::Used,
             causal: Causal::LowerRight,
             causal_offset: 0,
+            causal_row: map("i"),
             mask: Mask::TrueAttends,
+            mask_item: map("item"),
+            mask_head: map("h"),
+            mask_row: map("i"),
+            mask_key: map("j"),
+            hidden: HiddenKeys::Absent,
+            hidden_score: 0.0,
+            bias: Bias::Added,
+            bias_item: map("item"),
+            bias_head: map("h"),
+            bias_row: map("i"),
+            bias_key: map("j"),
             window: WindowBounds::Inclusive,
+            window_left: WindowSide::Used,
+            window_right: WindowSide::Used,
             window_anchor: Anchor::LowerRight,
-            sinks: Obedience::Used,
-            alibi: Obedience::Used,
+            sinks: Sinks::Used,
+            sink_head: map("h"),
+            alibi: Alibi::Used,
+            alibi_head: map("h"),
             alibi_anchor: Anchor::LowerRight,
             key_lengths: Obedience::Used,
             query_lengths: Obedience::Used,
+            length_item: map("item"),
+            key_length_offset: 0,
             length_anchor: LengthAnchor::Lengths,
-            packed: Obedience::Used,
+            packed: Packing::Used,
             normalization: Normalization::OverKeys,
             empty_row: EmptyRow::Zero,
             lse_base: LseBase::Natural,
             empty_lse: EmptyLse::NegativeInfinity,
+            lse_sinks: Obedience::Used,
             head_map: map("h / (h_q / h_k)"),
             query_head: map("h"),
             query_index: map("i"),
+            query_column: map("c"),
+            query_item: map("item"),
             key_item: map("item"),
+            key_head: map("h"),
+            key_index: map("j"),
+            value_head: map("h"),
             value_index: map("j"),
+            score_width: map("d_k"),
             values: ValueReading::AsGiven,
             keys: map("n_k"),
+            unseen: map("0"),
+            shown: map("0"),
             zero_keys: map("0"),
             output_width: map("d_v"),
-        }
-    }
-}
-
-patchable! {
-    /// How the function is computed: formats, tiles and habits that do not change the exact function.
-    Execution,
-    /// The fields of an [`Execution`] that a fault changes.
-    ExecutionPatch {
-        /// Format of every sum, product and exponential; absent formats follow the call: float64 for float64, else float32.
-        arithmetic: Arithmetic,
-        /// Whether the row maximum is subtracted before the exponential.
-        subtract_max: bool,
-        /// Format to which scores are rounded when stored: the arithmetic's own, or the call's.
-        store_scores: Store,
-        /// Format to which weights are rounded before they meet the values.
-        store_weights: Store,
-    }
-}
-
-/// Format of the inner arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Arithmetic {
-    /// float64 for float64 calls, float32 for all others.
-    Ordinary,
-    /// float64 whatever the call.
-    Float64,
-    /// float32 whatever the call.
-    Float32,
-    /// bfloat16 whatever the call.
-    Bfloat16,
-    /// float16 whatever the call.
-    Float16,
-}
-
-impl Arithmetic {
-    /// The format for calls in `dtype`.
-    pub fn format(self, dtype: Dtype) -> Dtype {
-        match self {
-            Self::Ordinary if dtype == Dtype::Float64 => Dtype::Float64,
-            Self::Ordinary | Self::Float32 => Dtype::Float32,
-            Self::Float64 => Dtype::Float64,
-            Self::Bfloat16 => Dtype::Bfloat16,
-            Self::Float16 => Dtype::Float16,
-        }
-    }
-}
-
-/// Where an intermediate value is rounded to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Store {
-    /// Kept in the format of the arithmetic.
-    Arithmetic,
-    /// Rounded to the format of the call.
-    Call,
-}
-
-impl Execution {
-    /// A plain unfused computation with wide intermediates.
-    pub fn standard() -> Self {
-        Self {
-            arithmetic: Arithmetic::Ordinary,
-            subtract_max: true,
-            store_scores: Store::Arithmetic,
-            store_weights: Store::Arithmetic,
+            output_column: map("c"),
+            output_head: map("h"),
+            output_row: map("i"),
         }
     }
 }

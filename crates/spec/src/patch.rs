@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, ExecutionPatch, IndexExpr, MeaningPatch};
+use crate::{CallOption, ExecutionPatch, IndexExpr, MeaningPatch, Misfit};
 
 /// A legitimate choice other than the standard one; one file in `specs/conventions/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,24 @@ pub enum Behavior {
     InputsOverwritten,
     /// Every second call gives other bits.
     NotRepeatable,
+    /// The rows it strikes are not written: they hold what the buffer of the output held, at first NaN, then the last result.
+    RowsUnwritten,
+    /// The answer to the first call of these shapes and options is given to all of them.
+    AnswerCached,
+    /// The mask of the call before is used as long as it has the same shape.
+    MaskKept,
+    /// The scale of the first call is used ever after.
+    ScaleKept,
+    /// The lengths of the first call are used as long as there are as many.
+    LengthsKept,
+    /// The first call is right; later ones see no more than half of the keys.
+    RightAtFirst,
+    /// The output has the heads behind the queries, `(b, n_q, h_q, d_v)`.
+    HeadsLast,
+    /// The output is float32 whatever the call is.
+    WideOutput,
+    /// A call that does not fit is answered: what is too much is left out, what is missing comes from the front again.
+    MisfitAnswered(Misfit),
 }
 
 /// A mistake, as a patch; one file in `specs/faults/`.
@@ -60,7 +78,7 @@ pub struct Fault {
     /// What it does besides computing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior: Option<Behavior>,
-    /// The calls it strikes; absent: all.
+    /// The calls it strikes; absent: all. Where it speaks of `item`, `h` or `i`, the rows of the output that it strikes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<IndexExpr>,
     /// Calls on which it makes no difference.
@@ -74,4 +92,21 @@ pub struct Fault {
     /// Whether students make it.
     #[serde(default)]
     pub student: bool,
+    /// Its family, the folder in which it lies.
+    #[serde(skip)]
+    pub family: String,
+}
+
+/// What the faults of a family have in common; one file in `specs/families/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultFamily {
+    /// The id, equal to the file name and to the folder of its faults.
+    pub family: String,
+    /// What is wrong with them.
+    pub title: String,
+    /// Where in an implementation to look.
+    pub look: String,
+    /// What is right there.
+    pub fix: String,
 }

@@ -4,10 +4,11 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::wire::WireMessage;
-use crate::{Contract, Convention, Fault, Law, Modifier, Suite, Summary};
+use crate::{Contract, Convention, Fault, Law, Modifier, Probe, Suite, Summary};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 8] = ["law", "fault", "convention", "contract", "modifier", "suite", "report", "wire"];
+pub const SCHEMAS: [&str; 9] =
+    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "probe", "wire"];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -19,6 +20,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "modifier" => schema_for!(Modifier),
         "suite" => schema_for!(Suite),
         "report" => schema_for!(Summary),
+        "probe" => schema_for!(Probe),
         "wire" => schema_for!(WireMessage),
         _ => return None,
     };

@@ -28,6 +28,12 @@ pub enum Values {
     /// As exact, with a one in each row of the values, in a column of its own for each key of a set: the output shows which keys
     /// a query sees.
     Routed,
+    /// As lofty with the sign turned: every logit is near −57344 (in bfloat16 near −81920 for one key and −20 for several, in float16
+    /// near −80 for several; there no dot product is below −57344).
+    Deep,
+    /// Dot products of one large product, 2⁸ units (2¹¹ but in bfloat16), and for every second key `d_k − 1` units behind it: each is
+    /// lost where they are summed in too few bits. A unit is 1, in two-byte formats a power of two with which a score is about 8 or 64.
+    Stair,
 }
 
 /// How a boolean mask is drawn.
@@ -130,6 +136,9 @@ pub struct Frozen {
     /// Version of the answers, `MAJOR.MINOR.PATCH`. A changed or removed case or answer moves the first part, which
     /// therefore never happens by itself; new cases, conventions and hunted faults move the second; layout moves the third.
     pub version: String,
+    /// Faults that frozen cases were made with: each case, of whatever suite, says which of those of all suites it catches.
+    #[serde(default)]
+    pub faults: Vec<String>,
     /// Extents of the cases that are kept as text: small ones.
     pub shapes: Vec<Dims>,
     /// Cases kept as text for each format at most, those of `alone` aside; absent: all that the covering array has.

@@ -25,7 +25,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
 fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure> {
     let suite = suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
-    let target = setup::target(&args.target, &args.on, catalog)?;
+    let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
     let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
@@ -36,7 +36,7 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
 
 fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result<ExitCode, Failure> {
     let frozen = read_cases(folder)?;
-    let target = setup::target(&args.target, &args.on, catalog)?;
+    let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
     let subject = Subject {
         cases: frozen::source(&frozen),

@@ -7,21 +7,22 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_diagnose::applied;
 use qkvet_report::{DoctorText, Progress, doctor_line};
+use qkvet_run::conventions::conventions;
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
 use qkvet_spec::{Diagnosis, Dtype, Meaning};
 
-use super::contracts::contracts;
 use super::setup;
 use crate::args::DoctorArgs;
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
+use qkvet_run::contracts::contracts;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     self_test()?;
     let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
-    let mut target = setup::target(&args.target, &args.on, &catalog)?;
-    let declared = setup::conventions(&target, &args.on.declared.convention, &catalog)?;
+    let mut target = setup::target(&args.target, &args.on, &[], &catalog)?;
+    let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
     let contracts = contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),

@@ -8,16 +8,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use qkvet_report::Progress;
+use qkvet_run::conventions::conventions;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
-use super::contracts::{Chosen, contracts};
 use super::setup;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Failure, code};
+use qkvet_run::contracts::{Chosen, contracts};
 
 /// What is judged.
 pub(super) struct Subject<'a> {
@@ -62,7 +63,7 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         target: &target,
         cases: subject.cases,
         laws: subject.laws,
-        conventions: setup::conventions(&target, manner.conventions, catalog)?,
+        conventions: conventions(&target, manner.conventions, catalog)?,
         contracts: by_dtype.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
@@ -102,6 +103,11 @@ pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Fail
         Format::Human => qkvet_report::render(summary),
         Format::Json => qkvet_report::json(summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
     };
+    write_text(&text)
+}
+
+/// Text on standard output.
+pub(super) fn write_text(text: &str) -> Result<(), Failure> {
     let mut stdout = anstream::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // A closed pipe is the reader's choice.

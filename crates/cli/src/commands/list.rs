@@ -12,10 +12,7 @@ pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
     match what {
         Listed::Laws => table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone()))),
-        Listed::Faults => table(
-            "",
-            catalog.faults.values().map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())),
-        ),
+        Listed::Faults => faults(&catalog),
         Listed::Conventions => table(
             "",
             catalog
@@ -27,6 +24,15 @@ pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
         Listed::Suites => table("", catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.clone()))),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Each family under its title and what `explain` calls it.
+fn faults(catalog: &Catalog) {
+    for (at, family) in catalog.families.values().enumerate() {
+        let own = catalog.faults.values().filter(|fault| fault.family == family.family);
+        anstream::println!("{}{} ({})", if at > 0 { "\n" } else { "" }, family.title, family.family);
+        table("  ", own.map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())));
+    }
 }
 
 /// Contracts that stand alone, those that no run uses yet, and modifiers, each under what to write.

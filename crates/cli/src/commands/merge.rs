@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use qkvet_report::Progress;
 use qkvet_run::config::TargetEntry;
+use qkvet_run::conventions::conventions;
 use qkvet_run::process::Watch;
 use qkvet_run::record::{Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
@@ -47,7 +48,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         entry: TargetEntry::default(),
         config: None,
     };
-    let conventions = setup::conventions(&target, &header.conventions, &catalog)?;
+    let conventions = conventions(&target, &header.conventions, &catalog)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
         catalog: &catalog,
@@ -99,9 +100,10 @@ fn live_target(args: &MergeArgs, header: &qkvet_run::record::Header, catalog: &C
         arrays: None,
         layout: None,
         device: None,
+        call: None,
         process: args.process.clone(),
     };
-    let mut target = setup::target(&header.target, &on, catalog)?;
+    let mut target = setup::target(&header.target, &on, &header.dtypes, catalog)?;
     setup::as_stored(&mut target, &header.call, &on);
     Ok(target.kind)
 }

@@ -7,16 +7,17 @@ use qkvet_diagnose::{applied, describe_call, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
+use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
 
-use super::contracts::contracts;
 use super::setup;
 use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
+use qkvet_run::contracts::contracts;
 
 /// A case and what it is judged by.
 struct Again {
@@ -50,7 +51,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         (None, None) => by_token(args, &mut catalog)?,
     };
     let Again { case, law, target, .. } = &again;
-    let conventions = setup::conventions(target, &again.conventions, &catalog)?;
+    let conventions = conventions(target, &again.conventions, &catalog)?;
     let contracts = contracts(target, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
     let contract = contracts
         .get(&case.dtype)
@@ -86,11 +87,11 @@ fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: 
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
     let target = match &args.target {
-        Some(name) => setup::target(name, &args.on, catalog)?,
+        Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
         None => {
             let process = ProcessArgs { config, ..args.on.process.clone() };
             let on = TargetArgs { process, ..args.on.clone() };
-            let mut target = setup::target(&stored.target, &on, catalog)?;
+            let mut target = setup::target(&stored.target, &on, &[case.dtype], catalog)?;
             setup::as_stored(&mut target, &stored.call, &args.on);
             target
         }
@@ -121,7 +122,7 @@ fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<A
     Ok(Again {
         case: case.case.clone(),
         law,
-        target: setup::target(name, &args.on, catalog)?,
+        target: setup::target(name, &args.on, &[case.case.dtype], catalog)?,
         conventions: args.on.declared.convention.clone(),
         contracts: args.on.declared.contract.clone(),
         was: None,
@@ -147,8 +148,11 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
         .clone();
     check_case(&law, &case).map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
     let target = match &args.target {
-        Some(name) => setup::target(name, &args.on, catalog)?,
-        None => setup::target(&setup::only_target(args.on.process.config.as_deref())?, &args.on, catalog)?,
+        Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
+        None => {
+            let name = setup::only_target(args.on.process.config.as_deref())?;
+            setup::target(&name, &args.on, &[case.dtype], catalog)?
+        }
     };
     let (conventions, contracts) = (args.on.declared.convention.clone(), args.on.declared.contract.clone());
     Ok(Again { case, law, target, conventions, contracts, was: None })
@@ -187,6 +191,8 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
 /// How near the bound the target came, or how far beyond.
 fn margin(outcome: &Outcome) -> Option<String> {
     match outcome.verdict {
+        // A call that was refused came near nothing.
+        Verdict::Pass if outcome.calls.is_empty() => None,
         Verdict::Pass | Verdict::Suspect => Some(format!("worst error {} of its bound", ratio(outcome.margin))),
         Verdict::Fail => Some(format!("{} times the bound", ratio(outcome.evidence.as_ref()?.ratio?))),
         _ => None,

@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "configuration is read here and nowhere else")]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use qkvet_run::config::{Config, add_own_specs};
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, config_of, resolve};
-use qkvet_spec::{Catalog, Convention, Dtype, SpecError, nearest};
+use qkvet_spec::{Catalog, Dtype, nearest};
 
 use crate::args::{ArraysArg, LayoutArg, TargetArgs};
 use crate::exit::Failure;
@@ -33,7 +32,14 @@ fn current_folder() -> Result<PathBuf, Failure> {
 }
 
 /// Finds the target and lays the flags over its declarations.
-pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result<NamedTarget, Failure> {
+///
+/// `dtypes` are the formats that a flag chooses: one of sixteen bits says what `uint16_t` stands for in a prototype.
+pub(super) fn target(
+    name: &str,
+    args: &TargetArgs,
+    dtypes: &[Dtype],
+    catalog: &Catalog,
+) -> Result<NamedTarget, Failure> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
     let folder = current_folder()?;
@@ -44,6 +50,20 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
         limits.timeout = timeout;
         limits.start_timeout = start_timeout;
     }
+    let layout = args.layout.map(|layout| match layout {
+        LayoutArg::Bhnd => Layout::Bhnd,
+        LayoutArg::Bnhd => Layout::Bnhd,
+    });
+    if let TargetKind::Library(config) = &mut target.kind {
+        config.layout = layout.unwrap_or(config.layout);
+        if let Some(prototype) = args.call.as_ref().or(target.entry.call.as_ref()) {
+            let declared = if dtypes.is_empty() { target.entry.dtypes.as_deref().unwrap_or_default() } else { dtypes };
+            config.declare(prototype, declared)?;
+        }
+    } else if args.call.is_some() {
+        let what = format!("--call: expected with a shared library, got the target `{name}`");
+        return Err(Failure::Usage(format!("{what}\nhint: lib:./libattn.so")));
+    }
     if let TargetKind::Python(config) = &mut target.kind {
         if let Some(arrays) = args.arrays {
             config.arrays = Some(match arrays {
@@ -52,12 +72,7 @@ pub(super) fn target(name: &str, args: &TargetArgs, catalog: &Catalog) -> Result
                 ArraysArg::Jax => Arrays::Jax,
             });
         }
-        if let Some(layout) = args.layout {
-            config.layout = match layout {
-                LayoutArg::Bhnd => Layout::Bhnd,
-                LayoutArg::Bnhd => Layout::Bnhd,
-            };
-        }
+        config.layout = layout.unwrap_or(config.layout);
         if let Some(device) = &args.device {
             config.device = Some(device.clone());
         }
@@ -95,6 +110,14 @@ pub(super) fn as_stored(target: &mut NamedTarget, stored: &StoredCall, args: &Ta
             config.device.clone_from(&stored.device);
         }
     }
+    if let TargetKind::Library(config) = &mut target.kind {
+        if args.layout.is_none() {
+            config.layout = stored.layout;
+        }
+        if args.call.is_none() {
+            config.prototype.clone_from(&stored.prototype);
+        }
+    }
 }
 
 fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
@@ -102,51 +125,6 @@ fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
         Ok(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(Failure::Usage(format!("{flag}: expected a positive number of seconds, got {value}"))),
     }
-}
-
-/// Conventions of flags and `qkvet.yaml`; a flag wins over the file.
-pub(super) fn conventions<'a>(
-    target: &NamedTarget,
-    flags: &[String],
-    catalog: &'a Catalog,
-) -> Result<Vec<&'a Convention>, Failure> {
-    let mut chosen: BTreeMap<String, String> = target.entry.conventions.clone().into_iter().collect();
-    for flag in flags {
-        let Some((field, value)) = flag.split_once('=') else {
-            return Err(Failure::Usage(format!(
-                "--convention {flag}: expected field=value, such as causal=upper-left"
-            )));
-        };
-        chosen.insert(field.trim().to_owned(), value.trim().to_owned());
-    }
-    let find = |(field, value): (&String, &String)| {
-        let of_field: Vec<&Convention> =
-            catalog.conventions.values().filter(|convention| convention.field == *field).collect();
-        if let Some(found) = of_field.iter().find(|convention| convention.value == *value) {
-            return Ok(*found);
-        }
-        let (what, known): (String, Vec<&str>) = if of_field.is_empty() {
-            (
-                format!("convention `{field}`"),
-                catalog.conventions.values().map(|convention| convention.field.as_str()).collect(),
-            )
-        } else {
-            (
-                format!("convention `{field}={value}`"),
-                of_field.iter().flat_map(|known| [known.standard_value.as_str(), known.value.as_str()]).collect(),
-            )
-        };
-        let wrong = if of_field.is_empty() { field } else { value };
-        let hint = nearest(wrong, known.iter().copied())
-            .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-        Err(Failure::Spec(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}"))))
-    };
-    chosen.iter().filter(|(field, value)| !is_standard(catalog, field, value)).map(find).collect()
-}
-
-/// Declaring the standard is allowed and changes nothing.
-fn is_standard(catalog: &Catalog, field: &str, value: &str) -> bool {
-    catalog.conventions.values().any(|convention| convention.field == field && convention.standard_value == value)
 }
 
 /// Formats by name.

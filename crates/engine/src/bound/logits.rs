@@ -110,8 +110,9 @@ impl Logits {
         (roundings + 2.0 * self.cap.unwrap_or(0.0)) * unit * self.magnification()
     }
 
-    /// Bound of `|ẑ − z|` for the kept keys of row `i`, up to what all keys have in common, exponential arguments included.
-    pub(super) fn error(&self, head: &Head<'_>, i: usize, row: &RowStats, formats: &Formats) -> f64 {
+    /// Bound of `|ẑ − z|` for the kept keys of row `i`, up to what all keys have in common, exponential arguments included; and the
+    /// part of it by which a logit may differ from itself, once as the maximum and once in the exponential.
+    pub(super) fn error(&self, head: &Head<'_>, i: usize, row: &RowStats, formats: &Formats) -> [f64; 2] {
         let factor = self.magnification();
         let is_exact = formats.dot_is_exact(head, i, row);
         let dots = if self.dots == 0.0 {
@@ -124,7 +125,7 @@ impl Logits {
         };
         let size = self.terms + dots;
         if size == 0.0 {
-            return 0.0;
+            return [0.0; 2];
         }
         let stored = self.score_roundings(formats);
         let scores = match stored {
@@ -137,7 +138,7 @@ impl Logits {
         let caps = 2.0 * formats.tanh_error * (self.capped + dots + scores);
         let caps = if self.cap.is_some() { caps } else { 0.0 };
         let bias = if self.bias_is_scaled { self.scale_error * row.bias_max } else { 0.0 };
-        dots + scores + softmax + caps + bias
+        [dots + scores + softmax + caps + bias, softmax + caps]
     }
 
     /// Whether logit errors, relative to the terms of a logit, leave every dropped key `e^−448` below the largest.
@@ -169,7 +170,7 @@ impl Logits {
     }
 
     /// Whether no format of the contract overflows before the values are met.
-    pub(super) fn fit(&self, row: &RowStats, formats: &Formats) -> bool {
+    pub(super) fn fit(&self, head: &Head<'_>, row: &RowStats, formats: &Formats) -> bool {
         let factor = self.magnification();
         let inputs = if formats.input_roundings > 0.0 { row.query_norm.max(row.key_norm) * factor } else { 0.0 };
         let operands =
@@ -182,7 +183,7 @@ impl Logits {
         inputs <= max_finite(formats.input) / 2.0
             && formats.operands.format().is_none_or(|format| operands <= max_finite(format) / 2.0)
             && row.query_norm * row.key_norm * factor <= max_finite(formats.dot) / 2.0
-            && scores <= max_finite(formats.input) / 2.0
+            && scores * (1.0 + self.relative_error(head, formats).max(1e-3)) <= max_finite(formats.input)
             && 4.0 * largest <= max_finite(formats.softmax)
             && cap_fits
             && (row.visible as f64) <= max_finite(formats.softmax) / 2.0

@@ -42,7 +42,7 @@ pub(super) fn lse_bound(
     let hard = if is_meaningful {
         // The sum is at least this share of the exact one, and at most its inverse.
         let share = row_sum / terms.sum_lower * (1.0 - terms.sum_error);
-        rounded(rest((1.0 - share) / share), logits.terms + keys_log, formats)
+        rounded(rest((1.0 - share) / share + terms.shared), logits.terms + keys_log, formats)
     } else {
         f64::INFINITY
     };

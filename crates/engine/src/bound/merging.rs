@@ -9,7 +9,9 @@ use crate::head::{Head, Normalization};
 
 /// Relative error of the factors by which partial results are merged; 0 where nothing is.
 pub(super) fn factor_error(head: &Head<'_>, logits: &Logits, terms: &RowTerms, formats: &Formats) -> f64 {
-    if !formats.merges || terms.keys <= 1 || !matches!(head.normalization, Normalization::OverKeys) {
+    // A single key whose logit is 0 has lse 0: every factor is exp(0). Another logit is not what its own lse was rounded from.
+    let is_one = terms.keys <= 1 && logits.terms == 0.0;
+    if !formats.merges || is_one || !matches!(head.normalization, Normalization::OverKeys) {
         return 0.0;
     }
     let lse = logits.terms + libm::log(terms.keys as f64) * (1.0 + 1e-15);
@@ -25,7 +27,7 @@ pub(super) fn merge_error(factors: f64, element: &Element) -> f64 {
 /// What storing partial outputs adds where each of them is the exact one, up to the factors: one rounding of each.
 pub(super) fn stored_error(terms: &RowTerms, factors: f64, formats: &Formats, element: &Element) -> f64 {
     match formats.partial {
-        Some(partial) if terms.keys > 1 || partial != formats.output => {
+        Some(partial) if terms.keys > 1 || factors > 0.0 || partial != formats.output => {
             // The exact output is a number of the output's format, so rounding at most doubles an error.
             INFLATION
                 * 2.0

@@ -15,6 +15,8 @@ const DROPPED_WEIGHT: f64 = 1e-194;
 pub(super) struct RowTerms {
     /// Relative error of a weight before its rounding; infinite if it may reach 1.
     pub(super) tau: f64,
+    /// Absolute error that all logits have in common, as the maximum has it.
+    pub(super) shared: f64,
     /// Lower bound of `L`.
     pub(super) sum_lower: f64,
     /// Lower bound of the row sum that an implementation divides by, errors of adding up aside.
@@ -40,7 +42,7 @@ pub(super) struct RowTerms {
 impl RowTerms {
     /// Terms of row `i`, which has visible keys; `None` if a format of the contract could overflow.
     pub(super) fn new(head: &Head<'_>, i: usize, row: &RowStats, logits: &Logits, formats: &Formats) -> Option<Self> {
-        if !logits.fit(row, formats) || (row.dropped > 0 && !logits.dropped_is_safe(head, row, formats)) {
+        if !logits.fit(head, row, formats) || (row.dropped > 0 && !logits.dropped_is_safe(head, row, formats)) {
             return None;
         }
         let sink = usize::from(head.sink.is_some());
@@ -51,14 +53,18 @@ impl RowTerms {
         } else {
             formats.rescalings(head.n_k, kept, sink == 1)
         };
-        let logit_error = logits.error(head, i, row, formats);
+        let [logit_error, own_error] = logits.error(head, i, row, formats);
         let logits_are_exact = logit_error == 0.0 && logits.terms == 0.0;
+        // The score of a single key is its own maximum: what is wrong with it cancels, but in the log-sum-exp.
+        let is_alone = kept == 1 && row.dropped == 0 && matches!(head.normalization, Normalization::OverKeys);
+        let (logit_error, shared) = if is_alone { (own_error, logit_error) } else { (logit_error, 0.0) };
         // Without division the error of the maximum counts as well.
         let copies = if matches!(head.normalization, Normalization::None) { 2.0 } else { 1.0 };
         let exponentials = if logits_are_exact { 0.0 } else { (1.0 + rescalings as f64) * formats.exp_error };
         let tau = expm1_upper(copies * logit_error + exponentials);
         let terms = Self {
             tau: if tau < 1.0 { tau } else { f64::INFINITY },
+            shared,
             sum_lower: row.sum_lower,
             mass: 1.0,
             omega: 6.0 * min_normal(formats.softmax) + if row.dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
@@ -78,6 +84,7 @@ impl RowTerms {
     pub(super) fn mean(head: &Head<'_>, formats: &Formats) -> Self {
         let terms = Self {
             tau: 0.0,
+            shared: 0.0,
             sum_lower: head.n_k.max(1) as f64,
             mass: 1.0,
             omega: 0.0,

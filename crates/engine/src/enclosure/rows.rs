@@ -77,7 +77,7 @@ pub(super) fn empty(head: &Head<'_>, c: usize) -> Element {
             let error = if error == 0.0 { 0.0 } else { INFLATION * error * (1.0 + gamma(head.n_k + 1, U)) };
             element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max).blurred(error)
         }
-        EmptyRow::Zero | EmptyRow::Mean => Element::exact(0.0),
+        EmptyRow::Zero | EmptyRow::Mean | EmptyRow::First => Element::exact(0.0),
     }
 }
 

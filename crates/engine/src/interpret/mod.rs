@@ -10,8 +10,8 @@ use self::fallback::{Budget, MOST_WEIGHTS, recompute};
 pub use self::reference::{Reference, References};
 
 use crate::ball::Ball;
-use crate::bound::{bound, lse_bound_in};
-use crate::enclosure::{Lse, RowStats, enclose_with};
+use crate::bound::{Bound, bound, lse_bound_in};
+use crate::enclosure::{HeadEnclosure, Lse, RowStats, enclose_with};
 use crate::gemm::Products;
 use crate::lowering::{Maps, Want, lower, width_of};
 
@@ -30,6 +30,13 @@ pub struct Expected {
     pub probable: Vec<f64>,
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
+}
+
+impl Expected {
+    /// Whether an implementation under the contract may return `x` for element `at`. NaN is no number to return.
+    pub fn holds(&self, at: usize, x: f64) -> bool {
+        (x - self.exact[at].mid).abs() <= self.exact[at].rad + self.hard[at]
+    }
 }
 
 /// Weights of a head below which another thread is not worth its while.
@@ -52,7 +59,9 @@ pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want
 pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want: Want, products: Products) -> Expected {
     let dims = call.dims();
     let inner = width_of(want, dims);
-    let width = if want == Want::Output { Maps::new(meaning, call).output_width() } else { inner };
+    let maps = Maps::new(meaning, call);
+    let width = if want == Want::Output { maps.output_width() } else { inner };
+    let columns = if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
     let total = dims.b * dims.h_q * dims.n_q * width;
     let mut expected = Expected {
         shape: [dims.b, dims.h_q, dims.n_q, width],
@@ -70,8 +79,11 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
     let heads: Vec<(usize, usize)> = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
     let bounded = |(item, h): &(usize, usize)| {
         let lowered = lower(meaning, call, *item, *h, want);
-        let enclosure = enclose_with(&lowered.head(), products);
-        let allowed = bound(&lowered.head(), &enclosure, contract);
+        let mut enclosure = enclose_with(&lowered.head(), products);
+        let mut allowed = bound(&lowered.head(), &enclosure, contract);
+        if lowered.is_rounded() {
+            unknown(&mut enclosure, &mut allowed);
+        }
         (lowered, enclosure, allowed)
     };
     // As many heads at a time as there are threads: what a head takes need not be there for all of them.
@@ -83,7 +95,9 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
         };
         for (lowered, mut enclosure, mut allowed) in bounded {
             let head = lowered.head();
-            expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, &mut budget));
+            let mut none = Budget(0);
+            let budget = if lowered.is_rounded() { &mut none } else { &mut budget };
+            expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, budget));
             for i in 0..dims.n_q {
                 if want == Want::Lse {
                     expected.exact.push(lse_ball(meaning, &enclosure.rows[i]));
@@ -91,7 +105,7 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
                     expected.probable.push(lse_bound_in(meaning.lse_base, allowed.lse_probable[i]));
                     continue;
                 }
-                for c in 0..width {
+                for c in columns.iter().copied() {
                     let at = i * inner + c;
                     let (ball, hard, probable) = if c < inner {
                         let rad = enclosure.rad[at];
@@ -106,7 +120,31 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
             }
         }
     }
-    expected
+    match maps.output_rows() {
+        Some(rows) => rearranged(&expected, &rows),
+        None => expected,
+    }
+}
+
+/// Nothing is known of a head whose numbers were rounded on the way here.
+fn unknown(enclosure: &mut HeadEnclosure, allowed: &mut Bound) {
+    enclosure.rad.fill(f64::INFINITY);
+    enclosure.rows.iter_mut().for_each(|row| row.lse.rad = f64::INFINITY);
+    for bounds in [&mut allowed.hard, &mut allowed.probable, &mut allowed.lse_hard, &mut allowed.lse_probable] {
+        bounds.fill(f64::INFINITY);
+    }
+}
+
+/// Row `rows[at]` in the place of each row.
+fn rearranged(expected: &Expected, rows: &[usize]) -> Expected {
+    let width = expected.shape[3];
+    Expected {
+        exact: rows.iter().flat_map(|row| &expected.exact[row * width..(row + 1) * width]).copied().collect(),
+        hard: rows.iter().flat_map(|row| &expected.hard[row * width..(row + 1) * width]).copied().collect(),
+        probable: rows.iter().flat_map(|row| &expected.probable[row * width..(row + 1) * width]).copied().collect(),
+        rows: rows.iter().map(|row| expected.rows[*row]).collect(),
+        ..*expected
+    }
 }
 
 /// The log-sum-exp of a row in the base of the meaning.
@@ -115,6 +153,12 @@ fn lse_ball(meaning: &Meaning, row: &RowStats) -> Ball {
     let natural = Ball { mid, rad, soft: rad };
     match (mid.is_infinite(), meaning.lse_base) {
         (true, _) if meaning.empty_lse == EmptyLse::Infinity => Ball::exact(f64::INFINITY),
+        (true, _) if meaning.empty_lse == EmptyLse::Zero => Ball::exact(0.0),
+        // So is ln 2 of a number in [1/2, 1).
+        (false, LseBase::NaturalTimesLn2) => {
+            let rad = f64::EPSILON / 4.0;
+            natural * Ball { mid: std::f64::consts::LN_2, rad, soft: rad }
+        }
         (true, _) | (false, LseBase::Natural) => natural,
         // log₂e is half a unit of the last place of a number in [1, 2) away from its double at most.
         (false, LseBase::Two) => {

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use qkvet_spec::{BoolTensor, Call, Contract, Dtype, Evidence, Meaning, Output, Tensor, Verdict};
+use qkvet_spec::{BoolTensor, Call, Dtype, Evidence, Output, Tensor, Verdict, tell_shape};
 
 use super::matrices::BallMatrices;
 use super::relation::{Decision, Relation, Sides, decide};
 use crate::ball::Ball;
 use crate::format::is_representable;
-use crate::interpret::{Expected, interpret};
+use crate::interpret::Expected;
 use crate::lowering::Want;
 
 /// A call that the target answered.
@@ -105,7 +105,7 @@ pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<E
     };
     let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
     if tensor.shape != axes {
-        return evidence(&format!("shape of the {name}"), show_shape(axes), show_shape(&tensor.shape));
+        return evidence(&format!("shape of the {name}"), tell_shape(axes), tell_shape(&tensor.shape));
     }
     let wrong = match result.want {
         Want::Output => tensor.dtype != expected.dtype,
@@ -115,11 +115,6 @@ pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<E
         return evidence(&format!("format of the {name}"), expected.dtype.to_string(), tensor.dtype.to_string());
     }
     None
-}
-
-pub(super) fn show_shape(shape: &[usize]) -> String {
-    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("({})", extents.join(", "))
 }
 
 /// The enclosure as balls, without any target's error.
@@ -156,15 +151,11 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
     decision
 }
 
-/// Whether every verdict on the results of a call, if it meant `meaning` under `contract`, is as it should be.
+/// Whether every verdict on the results of a call, if it returned what `expect` says, is as it should be.
 pub(super) fn all_verdicts(
     record: &CallRecord,
-    meaning: &Meaning,
-    contract: &Contract,
+    expect: impl Fn(Want) -> Expected,
     is_right: impl Fn(Verdict) -> bool,
 ) -> bool {
-    record.results().all(|result| {
-        let expected = interpret(meaning, &record.call, contract, result.want);
-        is_right(check_value(result, &expected).verdict)
-    })
+    record.results().all(|result| is_right(check_value(result, &expect(result.want)).verdict))
 }

@@ -1,16 +1,18 @@
 //! Evaluation of one law on one case.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use qkvet_spec::{Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target, Verdict};
 
 use super::call::{CallRecord, all_verdicts, exact_balls};
 use super::matrices::BallMatrices;
+use super::refusal::{refusal, refused_call};
 use super::relation::Decision;
 use super::session::{Outcome, Session};
 use super::value::Value;
 use crate::ball::Ball;
-use crate::interpret::interpret;
+use crate::interpret::{Expected, interpret};
 use crate::lowering::Want;
 
 /// By what a target is judged.
@@ -43,7 +45,35 @@ impl From<Box<Decision>> for Stop {
 /// # Errors
 /// A law that asks for something impossible: an inexact argument, extents that do not fit.
 pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dyn Target) -> Result<Outcome, String> {
-    let mut evaluator = Evaluator::new(case, judge, target);
+    evaluate_with(law, case, judge, None, target)
+}
+
+/// [`evaluate`] for one case after another target: what calls must return is looked up in `answers`, and put there.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_by(
+    law: &CheckedLaw,
+    case: &Case,
+    judge: Judge<'_>,
+    answers: &Answers,
+    target: &mut dyn Target,
+) -> Result<Outcome, String> {
+    evaluate_with(law, case, judge, Some(answers), target)
+}
+
+fn evaluate_with(
+    law: &CheckedLaw,
+    case: &Case,
+    judge: Judge<'_>,
+    answers: Option<&Answers>,
+    target: &mut dyn Target,
+) -> Result<Outcome, String> {
+    let error = |message: String| format!("law {} on {}: {message}", law.law.law, case_line(case));
+    if let Some(call) = refused_call(law, case).map_err(error)? {
+        return Ok(refusal(call, target));
+    }
+    let mut evaluator = Evaluator::new(case, judge, answers, target);
     let decision = evaluator.law(law);
     if evaluator.session.records.is_empty() && decision.is_ok() {
         return Err(format!("law {}: expected a call of attention or weights, got none", law.law.law));
@@ -51,22 +81,19 @@ pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dy
     match decision {
         Ok(decision) => Ok(evaluator.session.conclude(Ok(decision))),
         Err(Stop::Target(decision)) => Ok(evaluator.session.conclude(Err(decision))),
-        Err(Stop::Law(message)) => Err(format!("law {} on {}: {message}", law.law.law, case_line(case))),
+        Err(Stop::Law(message)) => Err(error(message)),
     }
 }
 
-/// Whether every result in `calls` is what the meaning chosen by `meaning` gives under `contract`.
-pub fn explains(calls: &[CallRecord], meaning: impl Fn(&Call) -> Meaning, contract: &Contract) -> bool {
-    let holds = |record: &CallRecord| {
-        all_verdicts(record, &meaning(&record.call), contract, |verdict| verdict != Verdict::Fail)
-    };
-    !calls.is_empty() && calls.iter().all(holds)
+/// Whether no result of a call is refuted by what `expect` says that the call returns.
+pub fn explains(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
+    all_verdicts(record, expect, |verdict| verdict != Verdict::Fail)
 }
 
-/// Whether the results of a call are what `meaning` gives under `contract`, where the bound of the contract says something: that they
-/// are not refuted when anything is allowed proves nothing.
-pub fn confirms(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
-    all_verdicts(record, meaning, contract, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
+/// Whether the results of a call are what `expect` says, where the bound of the contract says something: that they are not refuted when
+/// anything is allowed proves nothing.
+pub fn confirms(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
+    all_verdicts(record, expect, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
 }
 
 fn case_line(case: &Case) -> String {
@@ -77,9 +104,35 @@ fn case_line(case: &Case) -> String {
     )
 }
 
+/// What calls must return under one meaning and contract, so that several targets are judged by one computation.
+#[derive(Debug, Default)]
+pub struct Answers(RefCell<Vec<(Call, Want, Expected)>>);
+
+impl Answers {
+    /// What the call must return.
+    pub fn expected(&self, judge: Judge<'_>, call: &Call, want: Want) -> Expected {
+        let known =
+            self.0.borrow().iter().find(|(known, of, _)| *of == want && known == call).map(|(_, _, e)| e.clone());
+        known.unwrap_or_else(|| {
+            let expected = interpret(judge.meaning, call, judge.contract, want);
+            self.0.borrow_mut().push((call.clone(), want, expected.clone()));
+            expected
+        })
+    }
+}
+
+/// What a call must return, looked up where answers are kept.
+fn expected(judge: Judge<'_>, answers: Option<&Answers>, call: &Call, want: Want) -> Expected {
+    match answers {
+        Some(answers) => answers.expected(judge, call, want),
+        None => interpret(judge.meaning, call, judge.contract, want),
+    }
+}
+
 pub(super) struct Evaluator<'a> {
     pub(super) case: &'a Case,
     pub(super) judge: Judge<'a>,
+    answers: Option<&'a Answers>,
     pub(super) names: BTreeMap<String, Value>,
     /// Text of the formula being evaluated, for labels.
     pub(super) source: String,
@@ -87,7 +140,7 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(case: &'a Case, judge: Judge<'a>, target: &'a mut dyn Target) -> Self {
+    fn new(case: &'a Case, judge: Judge<'a>, answers: Option<&'a Answers>, target: &'a mut dyn Target) -> Self {
         let mut names = BTreeMap::new();
         for (name, binding) in &case.bindings {
             let value = match binding {
@@ -99,7 +152,7 @@ impl<'a> Evaluator<'a> {
             };
             names.insert(name.clone(), value);
         }
-        Self { case, judge, names, source: String::new(), session: Session::new(target) }
+        Self { case, judge, answers, names, source: String::new(), session: Session::new(target) }
     }
 
     fn law(&mut self, law: &CheckedLaw) -> Result<Decision, Stop> {
@@ -125,6 +178,7 @@ impl<'a> Evaluator<'a> {
                 self.truth(expr)
             }
             (None, Some(Observation::InputsUnchanged)) => self.inputs_unchanged(),
+            (None, Some(Observation::Refused)) => Err(Stop::Law("`observe: refused` without `misfit`".to_owned())),
             (None, None) => Err(Stop::Law("neither `expect` nor `observe`".to_owned())),
         }
     }
@@ -139,8 +193,8 @@ impl<'a> Evaluator<'a> {
 
     /// Puts a call to the target and checks every result that comes back.
     pub(super) fn ask(&mut self, label: String, call: Call, want: Want) -> Result<Value, Stop> {
-        let Judge { meaning, contract } = self.judge;
-        let at = self.session.call(label, call, want, |call, want| interpret(meaning, call, contract, want))?;
+        let (answers, judge) = (self.answers, self.judge);
+        let at = self.session.call(label, call, want, |call, want| expected(judge, answers, call, want))?;
         Ok(Value::Returned(at))
     }
 
@@ -149,7 +203,7 @@ impl<'a> Evaluator<'a> {
         let records = &self.session.records;
         match records.iter().position(|record| record.call == *call && record.want == want) {
             Some(at) => exact_balls(&self.session.expected[at]),
-            None => exact_balls(&interpret(self.judge.meaning, call, self.judge.contract, want)),
+            None => exact_balls(&expected(self.judge, self.answers, call, want)),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Expressions: names, literals, operators and statements, by walking the tree.
 
-use qkvet_spec::Evidence;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
+use qkvet_spec::{Evidence, tell_shape};
 
-use super::call::show_shape;
 use super::evaluate::{Evaluator, Stop};
 use super::relation::{Decision, Relation, Sides, decide};
 use super::value::Value;
@@ -47,7 +46,7 @@ impl Evaluator<'_> {
             return Decision::pass();
         }
         let show =
-            |shape: &[i64]| show_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
+            |shape: &[i64]| tell_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
         let form = Some("shape of the output".to_owned());
         Decision::fail(Evidence { form, relation: true, ..Evidence::new(place, show(expected), show(got)) })
     }

@@ -262,7 +262,9 @@ impl Evaluator<'_> {
         for b in 0..d.b {
             for h in 0..d.h_q {
                 let row = &seen[((b * d.h_q + h) * d.n_q + i) * d.n_k..][..d.n_k];
-                let all_matter = self.judge.meaning.empty_row == qkvet_spec::EmptyRow::Mean && !row.contains(&true);
+                let empty_row = self.judge.meaning.empty_row;
+                let gives_values = matches!(empty_row, qkvet_spec::EmptyRow::Mean | qkvet_spec::EmptyRow::First);
+                let all_matter = gives_values && !row.contains(&true);
                 let at = (b * d.h_k + maps.key_head(h)) * d.n_k;
                 hidden[at..at + d.n_k].iter_mut().zip(row).for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
             }
@@ -316,12 +318,13 @@ impl Evaluator<'_> {
             }
             let value = self.value(expr)?;
             match name.as_str() {
-                "scale" => {
-                    let scale = self.number(&value)?;
-                    if scale.rad != 0.0 {
-                        return Err(Stop::Law("scale: expected an exact number".to_owned()));
+                "scale" => call.options.scale = Some(self.exact_number("scale", &value)?),
+                "softcap" => {
+                    let cap = self.exact_number("softcap", &value)?;
+                    if cap <= 0.0 {
+                        return Err(Stop::Law(format!("softcap: expected a positive number, got {cap:e}")));
                     }
-                    call.options.scale = Some(scale.mid);
+                    call.options.softcap = Some(cap);
                 }
                 "mask" => call.options.mask = self.mask_argument(&value, batch, h_q)?,
                 _ => call.options.bias = self.bias_argument(&value, batch, h_q)?,
@@ -333,6 +336,14 @@ impl Evaluator<'_> {
         } else {
             self.ask(label, call, want)
         }
+    }
+
+    fn exact_number(&self, what: &str, value: &Value) -> Result<f64, Stop> {
+        let number = self.number(value)?;
+        if number.rad != 0.0 {
+            return Err(Stop::Law(format!("{what}: expected an exact number")));
+        }
+        Ok(number.mid)
     }
 
     fn mask_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<BoolTensor>, Stop> {

@@ -9,11 +9,13 @@ mod expression;
 mod function;
 mod matrices;
 mod reading;
+mod refusal;
 mod relation;
 mod session;
 mod value;
 
 pub use call::{CallRecord, CallResult};
-pub use evaluate::{Judge, confirms, evaluate, explains};
+pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
 pub use reading::{Reading, read_keys};
+pub use refusal::refused_call;
 pub use session::{Outcome, judge_call};

@@ -33,7 +33,7 @@ pub struct Reading {
 pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> Option<Reading> {
     let (call, output) = (&record.call, &record.output.output);
     let Dims { b, h_q, n_q, n_k, d_v, .. } = call.dims();
-    if n_k > d_v || output.shape != [b, h_q, n_q, d_v] {
+    if call.misfit().is_some() || n_k > d_v || output.shape != [b, h_q, n_q, d_v] {
         return None;
     }
     let is_one_hot = |(at, x): (usize, &f64)| x.to_bits() == f64::from(u8::from(at / d_v % n_k == at % d_v)).to_bits();

@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
 }
 
 /// What a response without a tensor decides.
-fn no_result(place: String, response: Response) -> Decision {
+pub(super) fn no_result(place: String, response: Response) -> Decision {
     let (verdict, Trouble { what, stderr }) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {

@@ -93,7 +93,7 @@ impl Evaluator<'_> {
     /// The logit of each query head's sink: `(h_q, 1, 1)`, −∞ where the case has none.
     pub(super) fn sinks(&self) -> BallMatrices {
         let h_q = self.case.dims.h_q;
-        let used = self.judge.meaning.sinks == qkvet_spec::Obedience::Used;
+        let used = self.judge.meaning.sinks == qkvet_spec::Sinks::Used;
         let sinks = self.case.options.sinks.as_ref().filter(|_| used);
         let data = (0..h_q).map(|h| Ball::exact(sinks.map_or(f64::NEG_INFINITY, |sinks| sinks.data[h]))).collect();
         BallMatrices { batch: None, heads: Some(h_q), rows: 1, cols: 1, data }
@@ -111,7 +111,7 @@ impl Evaluator<'_> {
         let empty = match self.judge.meaning.empty_row {
             qkvet_spec::EmptyRow::Zero => 0.0,
             qkvet_spec::EmptyRow::Nan => f64::NAN,
-            qkvet_spec::EmptyRow::Mean => 1.0,
+            qkvet_spec::EmptyRow::Mean | qkvet_spec::EmptyRow::First => 1.0,
         };
         let entry =
             |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });

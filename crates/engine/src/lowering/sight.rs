@@ -1,14 +1,15 @@
 //! Which keys a query sees: causal diagonal, window, lengths, packed sequences and mask, from choices to spans of keys.
 
 use qkvet_spec::{
-    Anchor, BoolTensor, CallOptions, Causal, Dims, LengthAnchor, Mask, Meaning, Obedience, Packed, Window, WindowBounds,
+    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, LengthAnchor, Mask, Meaning, Obedience, Packed, Packing, Window,
+    WindowBounds, WindowSide,
 };
 
-use super::{broadcast_at, signed};
+use super::{Maps, broadcast_at, signed};
 use crate::head::Span;
 
 /// Keys that each query sees.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sight {
     All,
     Spans(Vec<Span>),
@@ -28,6 +29,7 @@ struct Sequence {
 pub(super) struct Rules<'a> {
     meaning: &'a Meaning,
     options: &'a CallOptions,
+    maps: &'a Maps<'a>,
     dims: Dims,
     item: usize,
     /// How many of the keys exist at all.
@@ -35,26 +37,57 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    pub(super) fn new(meaning: &'a Meaning, options: &'a CallOptions, dims: Dims, item: usize, keys: usize) -> Self {
-        Self { meaning, options, dims, item, keys }
+    pub(super) fn new(maps: &'a Maps<'a>, options: &'a CallOptions, item: usize) -> Self {
+        let (meaning, dims) = (maps.meaning, maps.env.dims);
+        let keys = maps.count(&meaning.keys).min(dims.n_k);
+        Self { meaning, options, maps, dims, item, keys }
     }
 
     /// The sight of all queries of head `h`, with `zero_keys` more keys that every query sees.
     pub(super) fn sight(&self, h: usize, zero_keys: usize) -> Sight {
-        let mask = self.options.mask.as_ref().filter(|_| self.meaning.mask != Mask::Ignored);
+        let mask = self.options.mask.as_ref();
+        let mask = mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
+        let bias = self.options.bias.as_ref().filter(|_| self.meaning.bias == Bias::NonzeroHides);
         let spans = || (0..self.dims.n_q).map(|i| self.span(i));
-        if mask.is_none() && zero_keys == 0 {
+        let Meaning { unseen, shown, .. } = self.meaning;
+        let is_plain = unseen.text() == "0" && shown.text() == "0";
+        if mask.is_none() && bias.is_none() && zero_keys == 0 && is_plain {
             let all = Span::prefix(self.dims.n_k);
             return if spans().all(|span| span == all) { Sight::All } else { Sight::Spans(spans().collect()) };
         }
         let attends = self.meaning.mask == Mask::TrueAttends;
-        let shown = |mask: &BoolTensor, i, j| mask.data[broadcast_at(&mask.shape, [self.item, h, i, j])] == attends;
+        let shows = |i: usize, j: usize| {
+            mask.is_none_or(|mask| mask.data[broadcast_at(&mask.shape, self.mask_place(h, i, j))] == attends)
+                && bias.is_none_or(|bias| bias.data[broadcast_at(&bias.shape, self.bias_place(h, i, j))] == 0.0)
+        };
         let mut seen = Vec::with_capacity(self.dims.n_q * (self.dims.n_k + zero_keys));
         for (i, span) in spans().enumerate() {
-            seen.extend((0..self.dims.n_k).map(|j| span.contains(j) && mask.is_none_or(|mask| shown(mask, i, j))));
+            let sees = |j: usize| span.contains(j) && shows(i, j);
+            if is_plain {
+                seen.extend((0..self.dims.n_k).map(sees));
+            } else {
+                let env = |j: usize| self.here(h, i, j);
+                seen.extend((0..self.dims.n_k).map(|j| shown.holds(&env(j)) || sees(j) && !unseen.holds(&env(j))));
+            }
             seen.extend(std::iter::repeat_n(true, zero_keys));
         }
         Sight::Mask(seen)
+    }
+
+    fn here(&self, h: usize, i: usize, j: usize) -> IndexEnv {
+        IndexEnv { item: signed(self.item), h: signed(h), i: signed(i), j: signed(j), ..self.maps.env }
+    }
+
+    /// Where the mask is read for key `j` of query `i`.
+    pub(super) fn mask_place(&self, h: usize, i: usize, j: usize) -> [usize; 4] {
+        let Meaning { mask_item, mask_head, mask_row, mask_key, .. } = self.meaning;
+        self.maps.place([mask_item, mask_head, mask_row, mask_key], &self.here(h, i, j))
+    }
+
+    /// Where the bias is read for key `j` of query `i`.
+    pub(super) fn bias_place(&self, h: usize, i: usize, j: usize) -> [usize; 4] {
+        let Meaning { bias_item, bias_head, bias_row, bias_key, .. } = self.meaning;
+        self.maps.place([bias_item, bias_head, bias_row, bias_key], &self.here(h, i, j))
     }
 
     /// Where query 0 stands among the keys as far as ALiBi is concerned.
@@ -82,21 +115,26 @@ impl<'a> Rules<'a> {
         }
         let (mut low, mut high) = (i64::MIN, i64::MAX);
         let mut at_most = |end: i64| high = high.min(end);
-        if self.options.causal {
-            let anchor = match self.meaning.causal {
-                Causal::LowerRight => Some(Anchor::LowerRight),
-                Causal::UpperLeft => Some(Anchor::UpperLeft),
-                Causal::Ignored => None,
-            };
-            anchor.into_iter().for_each(|anchor| at_most(position(&sequence, i, anchor) + self.meaning.causal_offset));
+        let anchor = match self.meaning.causal {
+            Causal::LowerRight if self.options.causal => Some(Anchor::LowerRight),
+            Causal::UpperLeft if self.options.causal => Some(Anchor::UpperLeft),
+            Causal::Always => Some(Anchor::LowerRight),
+            Causal::LowerRight | Causal::UpperLeft | Causal::Ignored => None,
+        };
+        if let Some(anchor) = anchor {
+            let row = &self.meaning.causal_row;
+            let row = if row.is("i") { i } else { self.maps.value(row, self.here(0, i, 0), self.dims.n_q) };
+            at_most(position(&sequence, row, anchor) + self.meaning.causal_offset);
         }
         if let Some(Window { left, right }) = self.options.window
             && self.meaning.window != WindowBounds::Ignored
         {
             let at = position(&sequence, i, self.meaning.window_anchor);
             let inner = i64::from(self.meaning.window == WindowBounds::Exclusive);
-            right.into_iter().for_each(|right| at_most(at.saturating_add(signed(right)) - inner));
-            left.into_iter().for_each(|left| low = at.saturating_sub(signed(left)) + inner);
+            let right_side = side(self.meaning.window_right, right, left);
+            right_side.into_iter().for_each(|right| at_most(at.saturating_add(right) - inner));
+            let left_side = side(self.meaning.window_left, left, right);
+            left_side.into_iter().for_each(|left| low = at.saturating_sub(left) + inner);
         }
         let Span { start, end } = sequence.keys;
         let clamp = |j: i64| usize::try_from(j.clamp(0, signed(end - start))).unwrap_or(0) + start;
@@ -113,20 +151,29 @@ impl<'a> Rules<'a> {
             shift: signed(keys.end - keys.start) - signed(queries.end - queries.start),
         };
         if let Some(Packed { query_offsets, key_offsets }) = &self.options.packed
-            && self.meaning.packed == Obedience::Used
+            && self.meaning.packed != Packing::Ignored
         {
             let spans = |offsets: &[usize]| -> Vec<Span> {
-                offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] }).collect()
+                match (self.meaning.packed, offsets) {
+                    (Packing::FirstBoundary, [start, end, .., last]) => {
+                        vec![Span { start: *start, end: *end }, Span { start: *end, end: *last }]
+                    }
+                    _ => offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] }).collect(),
+                }
             };
             let own = spans(query_offsets).into_iter().zip(spans(key_offsets)).find(|(queries, _)| queries.contains(i));
             return own.map_or(sequence(Span::default(), Span::default()), |(queries, keys)| sequence(queries, keys));
         }
-        let length = |lengths: &Option<Vec<usize>>, obedience, all: usize| match (lengths, obedience) {
-            (Some(lengths), Obedience::Used) => lengths[self.item].min(all),
+        let item = self.maps.value(&self.meaning.length_item, self.here(0, 0, 0), self.dims.b);
+        let length = |lengths: &Option<Vec<usize>>, obedience, offset: i64, all: usize| match (lengths, obedience) {
+            (Some(lengths), Obedience::Used) => {
+                usize::try_from(signed(lengths[item]).saturating_add(offset)).unwrap_or(0).min(all)
+            }
             _ => all,
         };
-        let queries = Span::prefix(length(&self.options.query_lengths, self.meaning.query_lengths, n_q));
-        let keys = Span::prefix(length(&self.options.key_lengths, self.meaning.key_lengths, n_k));
+        let queries = Span::prefix(length(&self.options.query_lengths, self.meaning.query_lengths, 0, n_q));
+        let offset = self.meaning.key_length_offset;
+        let keys = Span::prefix(length(&self.options.key_lengths, self.meaning.key_lengths, offset, n_k));
         match self.meaning.length_anchor {
             LengthAnchor::Lengths => sequence(queries, keys),
             LengthAnchor::Extents => Sequence { queries, keys, shift: signed(n_k) - signed(n_q) },
@@ -140,5 +187,18 @@ fn position(sequence: &Sequence, i: usize, anchor: Anchor) -> i64 {
     match anchor {
         Anchor::LowerRight => own + sequence.shift,
         Anchor::UpperLeft => own,
+    }
+}
+
+/// How far a side of a window reaches; `None`: without limit.
+fn side(reach: WindowSide, own: Option<usize>, other: Option<usize>) -> Option<i64> {
+    let keys = own.map(signed);
+    match reach {
+        WindowSide::Used => keys,
+        WindowSide::Ignored => None,
+        WindowSide::OneMore => keys.map(|n| n.saturating_add(1)),
+        WindowSide::OneFewer => keys.map(|n| n - 1),
+        WindowSide::OfOtherSide => other.map(signed),
+        WindowSide::ZeroMeansAll => keys.filter(|n| *n != 0),
     }
 }

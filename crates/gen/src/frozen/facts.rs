@@ -50,14 +50,14 @@ pub(super) fn hunts(catalog: &Catalog, call: &Call, answer: &Answer, bounds: &[f
         let Response::Output(output) = simulator.call(call) else { return false };
         output.output.shape != answer.shape || outside(&output.output.data, answer, bounds)
     };
-    catalog.faults.values().filter(caught).map(|fault| fault.fault.clone()).collect()
+    let frozen = || catalog.suites.values().filter_map(|suite| suite.frozen.as_ref());
+    let is_hunted = |fault: &&Fault| frozen().any(|frozen| frozen.faults.contains(&fault.fault));
+    catalog.faults.values().filter(is_hunted).filter(caught).map(|fault| fault.fault.clone()).collect()
 }
 
 /// Kinds of behavior that leave the numbers of a first call as they are.
 fn unseen(kind: Behavior) -> bool {
-    match kind {
-        Behavior::InputsOverwritten | Behavior::NotRepeatable => true,
-    }
+    !matches!(kind, Behavior::RowsUnwritten | Behavior::HeadsLast)
 }
 
 /// Whether an element fails the reader's test, `!(|out − answer| ≤ bound)`; NaN fails it whatever the bound.

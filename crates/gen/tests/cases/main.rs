@@ -63,7 +63,8 @@ fn plain(law: &CheckedLaw, dims: Dims, values: Values) -> CasePlan {
 /// Whether a plan has what plain ones cannot: an extended option, a further value family.
 fn is_extended(plan: &CasePlan) -> bool {
     let plain = [CallOption::Scale, CallOption::Causal, CallOption::Mask, CallOption::Bias];
-    plan.values == Values::Routed || CallOption::ALL.iter().any(|option| plan.has(*option) && !plain.contains(option))
+    matches!(plan.values, Values::Routed | Values::Deep | Values::Stair)
+        || CallOption::ALL.iter().any(|option| plan.has(*option) && !plain.contains(option))
 }
 
 const DIMS: Dims = Dims { b: 2, h_q: 6, h_k: 2, n_q: 5, n_k: 7, d_k: 12, d_v: 3 };

@@ -39,10 +39,15 @@ impl Facts {
                 Domain::Opposed { j, margin } => {
                     facts.opposed.push([scores.clone(), row(&format!("not-{j}")), Tree::leaf(margin)]);
                 }
-                Domain::Real { low, .. } if *low >= 0.0 => {
+                Domain::Real { low, .. } if *low == 0.0 => {
                     facts.non_negative.extend(given.names.iter().cloned());
                 }
-                Domain::Positive => facts.non_negative.extend(given.names.iter().cloned()),
+                Domain::Real { low, .. } if *low < 0.0 => {}
+                // So is what is divided by them.
+                Domain::Real { .. } | Domain::Positive => {
+                    let inverses = given.names.iter().map(|name| format!("inv({name})"));
+                    facts.non_negative.extend(given.names.iter().cloned().chain(inverses));
+                }
                 Domain::Dim { low, .. } => {
                     let low = i64::try_from(*low).unwrap_or(1);
                     facts.extents.extend(given.names.iter().map(|name| (name.clone(), low)));

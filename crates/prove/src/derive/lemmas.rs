@@ -192,6 +192,17 @@ pub const LEMMAS: &[Lemma] = &[
         wrong: "(mul (num 1/8) (+ (exp (norm ?d)) (num -1)))",
     },
     Lemma {
+        name: "softmax-of-capped-scores",
+        left: "(tv (soft (cap ?r ?z) all none) (soft ?z all none))",
+        right: "(mul (num 1/2) (+ (exp (mul (num 2/3) (mul (mul (num ?r) (num ?r)) (mul (norm ?z) (mul (norm ?z) (norm ?z)))))) (num -1)))",
+        needs: &[],
+        is_coarse: false,
+        reason: "tanh x lies between x − x³/3 and x, so that no score moves further than a third of its cube over the square of the \
+                 cap, and every weight changes by a factor of at most e to twice the largest move",
+        shapes: "r 0 0 z 3 5",
+        wrong: "(mul (num 1/64) (+ (exp (mul (num 1/3) (mul (mul (num ?r) (num ?r)) (mul (norm ?z) (norm ?z))))) (num -1)))",
+    },
+    Lemma {
         name: "score-raised",
         left: "(* (soft ?z all none) (T (sel ?j)))",
         right: "(* (soft (+ ?z (sc ?k (* (one ?n) (sel ?j)))) all none) (T (sel ?j)))",

@@ -30,7 +30,7 @@ pub(super) fn is_on(options: &ExactOptions, option: CallOption) -> bool {
 
 /// Whether the law's condition holds with these options on.
 fn meets_condition(law: &CheckedLaw, dims: Dims, options: OptionSet) -> bool {
-    let env = IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options, dtype: Dtype::Float64 };
+    let env = IndexEnv::new(dims, Dtype::Float64, options);
     law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
 }
 

@@ -201,6 +201,13 @@ impl Evaluator {
                     Ok(m.at([b, h, i, j], m.heads).clone())
                 })?
             }
+            "as_bias" => {
+                let m = self.matrices(&args[0])?;
+                ExactMatrices::build(m.lead(), m.rows, m.cols, |place| {
+                    let is_hidden = m.plain_at(place, m.heads)?.vanishes()?;
+                    Ok(if is_hidden { Real::log(Exact::from(0)) } else { Real::from(0) })
+                })?
+            }
             "min" | "max" | "sum" => {
                 let m = self.matrices(&args[0])?;
                 let fold = match function {

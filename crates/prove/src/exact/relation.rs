@@ -38,7 +38,7 @@ pub fn decide(law: &CheckedLaw, instance: &Instance) -> Decision {
     let decided = match (&law.expect, law.law.observe) {
         (Some(expr), _) => Evaluator::new(law, instance).and_then(|evaluator| evaluator.truth(expr)),
         // What a function is, changes none of its arguments.
-        (None, Some(Observation::InputsUnchanged)) | (None, None) => {
+        (None, Some(Observation::InputsUnchanged | Observation::Refused) | None) => {
             Err(NoValue::Unknown("observation of a call: expected a statement about values".to_owned()))
         }
     };

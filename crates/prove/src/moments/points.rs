@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
         let [b, h_q, h_k, n_q, n_k, d_k, d_v] = DIMENSIONS.map(extent);
         let dims = Dims { b, h_q, h_k, n_q, n_k, d_k, d_v };
         let dtype = qkvet_spec::Dtype::Float64;
-        let env = IndexEnv { dims, h: 0, i: 0, j: 0, item: 0, options: OptionSet::default(), dtype };
+        let env = IndexEnv::new(dims, dtype, OptionSet::default());
         self.law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
     }
 

@@ -1,7 +1,7 @@
 //! A whole law as sentences.
 
 use qkvet_spec::syntax::{Expr, ExprKind, parse};
-use qkvet_spec::{CheckedLaw, Domain, Given, Observation};
+use qkvet_spec::{CheckedLaw, Domain, Given, Misfit, Observation, Word, WordKind};
 
 use super::name;
 use super::notation::{Division, Notation};
@@ -31,10 +31,13 @@ pub(super) fn print(law: &CheckedLaw, printer: &dyn Printer) -> String {
             Some(printer.display(&writer.notation.print(expect)))
         }
         (None, Some(Observation::InputsUnchanged)) => {
-            let call = ["Q", "K", "V"].map(|name| Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 });
-            let kind = ExprKind::Apply { function: "attention".to_owned(), args: call.to_vec(), named: Vec::new() };
-            let call = writer.math(&Expr { kind, span: 0..0 });
+            let call = writer.observed();
             lines.push(format!("Query, key, value, mask and bias have the same bits before and after {call}."));
+            None
+        }
+        (None, Some(Observation::Refused)) => {
+            let misfit = law.law.misfit.and_then(told).unwrap_or_default();
+            lines.push(format!("{} is an error, and no answer, where {misfit}.", writer.observed()));
             None
         }
         (None, None) => None,
@@ -48,7 +51,22 @@ struct Writer<'a> {
     notation: Notation<'a>,
 }
 
+/// What does not fit, as the end of a sentence.
+fn told(misfit: Misfit) -> Option<String> {
+    let is_it = |word: &Word| word.kind == WordKind::Misfit && word.name == misfit.name();
+    let mut letters = Word::all().into_iter().find(is_it)?.meaning.into_bytes();
+    letters.first_mut()?.make_ascii_lowercase();
+    String::from_utf8(letters).ok()
+}
+
 impl Writer<'_> {
+    /// The call that is observed.
+    fn observed(&self) -> String {
+        let call = ["Q", "K", "V"].map(|name| Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 });
+        let kind = ExprKind::Apply { function: "attention".to_owned(), args: call.to_vec(), named: Vec::new() };
+        self.math(&Expr { kind, span: 0..0 })
+    }
+
     fn math(&self, expr: &Expr) -> String {
         self.printer.inline(&self.notation.print(expr))
     }

@@ -35,8 +35,10 @@ impl Unfolder<'_> {
             None => format!("scale({d_k})"),
         };
         let mut scores = scores(query, key, &scale);
-        if self.ranges_over(CallOption::Softcap) {
-            scores = Tree::new("cap", [scores]);
+        match argument("softcap") {
+            Some(cap) => scores = Tree::new("cap", [Tree::leaf(&self.inverse(cap)?.to_string()), scores]),
+            None if self.ranges_over(CallOption::Softcap) => scores = Tree::new("cap", [scores]),
+            None => {}
         }
         let bias = match argument("bias") {
             Some(bias) => Some(self.term(bias, place)?),

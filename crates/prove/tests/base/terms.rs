@@ -113,6 +113,10 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
             let m = arg(0);
             m.zip(&m, |x, _| x / (1.0 + x.abs()))
         }
+        ("cap", 2) => {
+            let (over, m) = (number(&tree.args[0], names), arg(1));
+            m.zip(&m, |x, _| if over == 0.0 { x } else { libm::tanh(over * x) / over })
+        }
         ("att", 1) => {
             let m = arg(0);
             Matrix::new(m.rows, 1, |i, _| f64::from(u8::from((0..m.cols).any(|j| m.at(i, j) > 0.0))))

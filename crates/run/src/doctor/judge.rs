@@ -1,20 +1,11 @@
 //! Whether an answer is right: judged as a check judges the call of a case.
 
-use qkvet_diagnose::applied;
+use qkvet_diagnose::{Answered, applied};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
-use qkvet_spec::{Call, Contract, Diagnosis, Evidence, Meaning, Output, Response, Target, Verdict};
+use qkvet_spec::{Call, Contract, Diagnosis, Evidence, Meaning, Output, Verdict};
 
 use super::DoctorConfig;
-
-/// A target that has answered already.
-struct Answered<'a>(&'a Output);
-
-impl Target for Answered<'_> {
-    fn call(&mut self, _: &Call) -> Response {
-        Response::Output(Box::new(self.0.clone()))
-    }
-}
 
 /// What an answer shows, and what to do about it.
 pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> (Diagnosis, String, Option<String>) {

@@ -109,13 +109,14 @@ impl Program {
     pub(super) fn spawn_hint(self) -> &'static str {
         match self {
             Self::Python => "choose another interpreter with --python",
+            Self::Library => "the binary of qkvet is started again to load the library; was it moved?",
             Self::User => "exec: takes a program, by its path or in PATH, and its arguments; no shell reads them",
         }
     }
 
     pub(super) fn timeout_hint(self) -> &'static str {
         match self {
-            Self::Python => "allow more with --start-timeout",
+            Self::Python | Self::Library => "allow more with --start-timeout",
             Self::User => {
                 "does it read a line from standard input, answer with one line and flush standard output? \
                  Allow more time with --start-timeout"

@@ -51,6 +51,8 @@ pub(crate) enum Program {
     Python,
     /// A user's.
     User,
+    /// This binary, with a user's library.
+    Library,
 }
 
 /// A process to start and what it is told first.

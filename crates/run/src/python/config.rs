@@ -151,6 +151,9 @@ pub struct PythonInfo {
     /// Options whose argument the function needs in every call.
     #[serde(default)]
     pub always: Vec<String>,
+    /// Whether it is a multi-head layer, which takes weights besides.
+    #[serde(default)]
+    pub layer: bool,
     /// Remarks for the user.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -164,7 +167,8 @@ impl PythonInfo {
             if option == argument { option.clone() } else { format!("{option} as {argument}") }
         });
         let arguments = arguments.collect::<Vec<_>>().join(", ");
-        let takes = format!("takes {}", if arguments.is_empty() { "no options" } else { &arguments });
+        let kind = if self.layer { "a layer; " } else { "" };
+        let takes = format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
         [vec![versions.join(", "), takes], self.notes.clone()].concat()
     }
 }

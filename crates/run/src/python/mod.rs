@@ -7,4 +7,4 @@ mod target;
 pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
-pub use target::PythonTarget;
+pub use target::{CALLER, PythonTarget};

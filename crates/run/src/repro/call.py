@@ -29,8 +29,12 @@ def answered(x, swapped):
     return found[0], found[1], content(x)
 
 
+CHANGED = []  # whether a layer wrote into its own inputs
+
+
 def ask(call):
     """One call, exactly as qkvet made it."""
+    CHANGED.clear()
     inputs = [array(call[name], SWAPPED) for name in ("query", "key", "value")]
     options = {name: array(x) if is_tensor(x) else x for name, x in call["options"].items()}
     inputs += [x for name, x in options.items() if is_tensor(call["options"][name])]
@@ -46,7 +50,7 @@ def ask(call):
     asked = [result["name"] for result in call["results"]]
     for name, x in zip([name for name in ("weights", "lse") if name in asked], results[1:]):
         answer[name] = answered(x, False)
-    answer["changed"] = [bits(x) for x in inputs] != before
+    answer["changed"] = any(CHANGED) or [bits(x) for x in inputs] != before
     return answer
 
 
@@ -55,3 +59,5 @@ def start():
     function = load()
     for part in FUNCTION.split("."):
         function = getattr(function, part)
+    if "layered" in globals():
+        function = layered(function)

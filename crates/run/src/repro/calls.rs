@@ -2,20 +2,20 @@
 
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, interpret};
-use qkvet_engine::law::{CallRecord, Judge, evaluate, explains};
+use qkvet_engine::law::{CallRecord, Judge, evaluate, explains, refused_call};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Target, Tensor};
 
 /// One call with its results.
 pub(crate) struct JudgedCall {
-    /// The call and what came back, from the target if it answered.
-    pub(crate) record: CallRecord,
-    /// Whether the target answered; otherwise what came back is what it should have been.
-    pub(crate) answered: bool,
-    /// Whether every result lies within its limit.
-    pub(crate) fits: bool,
-    /// What is judged.
+    /// The call as the law writes it.
+    pub(crate) label: String,
+    /// The call.
+    pub(crate) call: Call,
+    /// Whether the target answered, every result lies within its limit, and the inputs are as they were.
+    pub(crate) holds: bool,
+    /// What is judged; nothing of a call that must be refused.
     pub(crate) results: Vec<JudgedResult>,
 }
 
@@ -44,22 +44,28 @@ pub(crate) fn judged_calls(
     judge: Judge<'_>,
     recorded: &[CallRecord],
 ) -> Result<Vec<JudgedCall>, String> {
+    if let Some(call) = refused_call(law, case)? {
+        return Ok(vec![JudgedCall {
+            label: "attention(Q, K, V)".to_owned(),
+            call,
+            holds: false,
+            results: Vec::new(),
+        }]);
+    }
     let otherwise = Simulator::new(judge.meaning.clone(), Execution::standard());
     let mut answers = Answers { recorded, next: 0, otherwise };
     let calls = evaluate(law, case, judge, &mut answers)?.calls;
     let judged = |(at, record): (usize, CallRecord)| {
+        let explained = || explains(&record, |want| interpret(judge.meaning, &record.call, judge.contract, want));
+        let holds = at < recorded.len() && record.output.inputs_unchanged && explained();
         let results = record.results().map(|result| {
             let expected = interpret(judge.meaning, &record.call, judge.contract, result.want);
             let allowed = expected.exact.iter().zip(&expected.hard).map(|(ball, hard)| limit(*ball, *hard)).collect();
             let got = result.tensor().cloned();
             JudgedResult { want: result.want, label: result.label().into_owned(), expected, allowed, got }
         });
-        JudgedCall {
-            answered: at < recorded.len(),
-            fits: explains(std::slice::from_ref(&record), |_| judge.meaning.clone(), judge.contract),
-            results: results.collect(),
-            record,
-        }
+        let results = results.collect();
+        JudgedCall { label: record.label, call: record.call, holds, results }
     };
     Ok(calls.into_iter().enumerate().map(judged).collect())
 }

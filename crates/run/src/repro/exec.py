@@ -62,7 +62,7 @@ def ask(call):
     for name in [name for name in ("scale", "softcap") if name in params]:
         params[name + "_hex"] = float(params[name]).hex()
     tensors = {name: {"dtype": d, "shape": list(s), "data": pack(d, x)} for name, (d, s, x) in tensors.items()}
-    want = sorted({result["name"] for result in call["results"]})
+    want = sorted({"output"} | {result["name"] for result in call["results"]})
     request = {"op": "run", "seq": SEQ, "case": CASE, "params": params, "want": want, "tensors": tensors}
     timer = threading.Timer(LIMIT or 0, child.kill)
     if LIMIT is not None:

@@ -18,7 +18,7 @@ pub(crate) use python::PythonCaller;
 use std::path::Path;
 
 use qkvet_engine::lowering::Want;
-use qkvet_spec::{CheckedLaw, Contract, Evidence, Tensor, Verdict};
+use qkvet_spec::{CheckedLaw, Contract, Evidence, Observation, Tensor, Verdict};
 
 use literal::{Style, float, floats, shape, string, tensor};
 
@@ -134,9 +134,11 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
     lines.extend(law.given.iter().map(|(name, domain)| format!("            given {name}: {}", domain.text)));
     lines.extend(law.lets.iter().map(|(name, value)| format!("            let {name} = {}", value.text)));
     lines.extend(law.expect.iter().map(|expect| format!("            {}", expect.text)));
-    if law.observe.is_some() {
-        lines.push("            the inputs of attention(Q, K, V) have the same bits after the call".to_owned());
-    }
+    let observed = law.observe.map(|observation| match observation {
+        Observation::InputsUnchanged => "the inputs of attention(Q, K, V) have the same bits after the call",
+        Observation::Refused => "attention(Q, K, V) is an error, for its tensors do not fit together",
+    });
+    lines.extend(observed.map(|observed| format!("            {observed}")));
     lines.push(format!("  target    {}", story.target));
     lines.push(format!("  contract  {}", story.contract.contract));
     if !story.conventions.is_empty() {
@@ -168,9 +170,11 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     } else {
         "None".to_owned()
     };
-    let format = story.calls.first().map_or("", |call| call.record.call.dtype().name());
+    let format = story.calls.first().map_or("", |call| call.call.dtype().name());
+    let is_observed = |observation: Observation| story.law.law.observe == Some(observation);
+    let refusal = if is_observed(Observation::Refused) { string(&evidence.expected) } else { "None".to_owned() };
     format!(
-        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nSEES_INPUTS = {}\nRELATION = {relation}\n",
+        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nSEES_INPUTS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
         string(story.case),
         string(story.title),
         string(&story.law.law.law),
@@ -178,19 +182,18 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
         string(format),
         python(story.verdict == Verdict::Crash && caller.is_inside()),
         python(story.verdict == Verdict::Nondet),
-        python(story.law.law.observe.is_some()),
+        python(is_observed(Observation::InputsUnchanged)),
     )
 }
 
 /// Whether every value lies within its bound and the law alone is broken: then the results themselves are the evidence.
 fn only_relation(story: &Story<'_>) -> bool {
-    let seen = |call: &JudgedCall| call.answered && call.fits && call.record.output.inputs_unchanged;
-    story.verdict == Verdict::Fail && story.evidence.relation && story.calls.iter().all(seen)
+    story.verdict == Verdict::Fail && story.evidence.relation && story.calls.iter().all(|call| call.holds)
 }
 
 fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, style: Style) -> String {
-    let call = &judged.record.call;
-    let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.record.label));
+    let call = &judged.call;
+    let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.label));
     for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
         out += &format!("        \"{name}\": {},\n", tensor(one, style));
     }

@@ -12,6 +12,7 @@ const LOAD_FILE: &str = include_str!("load_file.py");
 const LOAD_MODULE: &str = include_str!("load_module.py");
 const NUMPY: &str = include_str!("numpy.py");
 const TORCH: &str = include_str!("torch.py");
+const LAYER: &str = include_str!("layer.py");
 const JAX: &str = include_str!("jax.py");
 
 /// A Python function and how it is called.
@@ -99,7 +100,8 @@ impl Caller for PythonCaller<'_> {
             PythonSource::File(_) => LOAD_FILE,
             PythonSource::Module(_) => LOAD_MODULE,
         };
-        [library.as_str(), load, CALL].concat()
+        let layer = if self.called.info.layer { LAYER } else { "" };
+        [library.as_str(), load, layer, CALL].concat()
     }
 }
 
@@ -129,6 +131,7 @@ mod tests {
     fn info(arguments: &[(&str, &str)], always: &[&str]) -> PythonInfo {
         let arguments = arguments.iter().map(|(option, argument)| ((*option).to_owned(), (*argument).to_owned()));
         PythonInfo {
+            layer: false,
             arrays: Arrays::Torch,
             versions: BTreeMap::new(),
             arguments: arguments.collect(),

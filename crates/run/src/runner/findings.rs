@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use qkvet_diagnose::{cause, describe_call, describe_inputs, smallest};
+use qkvet_diagnose::{describe_call, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
-use super::reading::reading;
+use super::reading::{boundary_of, reading, structure_of};
 use super::stop::Stopped;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
@@ -163,9 +163,8 @@ fn finding(
         if done.verdict != group.verdict || (is_relation(first) && !is_relation(&done)) {
             return Ok(false);
         }
-        if let Some(fault) = group.fault
-            && cause(&evidence(scene.config, std::slice::from_ref(&done), &[0]), scene.meaning, [fault]).is_empty()
-        {
+        let own = evidence(scene.config, std::slice::from_ref(&done), &[0]);
+        if !group.faults.is_empty() && together(&own, scene.meaning, &group.faults).is_none() {
             return Ok(false);
         }
         Ok(match alone {
@@ -239,7 +238,9 @@ fn describe(
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
         witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
+        boundary: boundary_of(scene, group),
         reading: reading(scene, pass, group),
+        structure: structure_of(scene, pass, group),
         cause: group.cause.clone(),
         hint: group.hint.clone(),
         replay,

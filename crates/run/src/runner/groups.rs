@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_diagnose::cause;
-use qkvet_spec::{CallOption, Convention, Fault, Verdict};
+use qkvet_diagnose::{Named, named, thinned};
+use qkvet_engine::law::{CallRecord, Judge, evaluate};
+use qkvet_engine::simulate::Simulator;
+use qkvet_spec::{CallOption, Contract, Convention, Execution, Fault, Verdict};
 
 use super::findings::Scene;
 use super::pass::Done;
 use super::planned::Planned;
-use super::{evidence, failing, sample};
+use super::{evidence, failing};
 
-/// A fault is named as a cause when it explains at least one in this many of the failures looked at.
-pub(super) const LEAST_SHARE: usize = 3;
 /// Title of wrong values that no fault explains.
 const UNEXPLAINED: &str = "wrong results that no known fault explains";
 /// What a target says may be long.
@@ -21,8 +21,8 @@ const LONGEST_TITLE: usize = 240;
 pub(super) struct Group<'a> {
     pub(super) verdict: Verdict,
     pub(super) title: String,
-    /// The fault that explains every member.
-    pub(super) fault: Option<&'a Fault>,
+    /// What explains every member: nothing, a fault, or two together.
+    pub(super) faults: Vec<&'a Fault>,
     pub(super) cause: Option<String>,
     pub(super) hint: Option<String>,
     pub(super) members: Vec<usize>,
@@ -30,7 +30,18 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
-        Self { verdict, title, fault: None, cause: None, hint: None, members }
+        Self { verdict, title, faults: Vec::new(), cause: None, hint: None, members }
+    }
+
+    /// The failing cases that a fault explains, or two together.
+    fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
+        let (title, cause, hint) = cause_lines(named);
+        Self {
+            faults: named.faults.clone(),
+            cause: Some(cause),
+            hint: Some(hint),
+            ..Self::plain(Verdict::Fail, title, members)
+        }
     }
 
     /// Says that so many further cases use the same options and are explained by nothing.
@@ -43,13 +54,39 @@ impl<'a> Group<'a> {
 
     /// The failing cases that use the option of an undeclared convention.
     pub(super) fn of_convention(convention: &Convention, members: Vec<usize>) -> Self {
-        let title = format!("undeclared convention: {}", lower_first(&convention.title));
+        let (title, cause) = convention_lines(convention);
         Self {
-            cause: Some(format!("the standard is {}; all else was judged under the convention", convention.standard)),
+            cause: Some(cause),
             hint: Some(format!("declare it with --convention {}={}, or fix it", convention.field, convention.value)),
             ..Self::plain(Verdict::Fail, title, members)
         }
     }
+}
+
+/// Title, cause and hint of failures that a fault explains, or two together.
+pub(crate) fn cause_lines(named: &Named<'_>) -> (String, String, String) {
+    let names = |faults: &[&Fault]| match faults {
+        [x, y] => format!("{} and {} together", x.fault, y.fault),
+        _ => faults.iter().map(|fault| fault.fault.as_str()).collect(),
+    };
+    let rival = named.rival.as_ref().map_or(String::new(), |(faults, explained, of)| {
+        format!("; next best, {}, matches {explained} of {of} looked at", names(faults))
+    });
+    let (n, of) = (named.members.len(), named.of);
+    let share =
+        if n == of { format!("all {n} failing cases match") } else { format!("{n} of {of} failing cases match") };
+    let (title, tells): (Vec<String>, Vec<&str>) = named
+        .faults
+        .iter()
+        .map(|fault| (format!("{} {}", fault.code, lower_first(&fault.title)), fault.tell.as_str()))
+        .unzip();
+    (title.join(", with "), format!("{}: {share}{rival}", names(&named.faults)), tells.join(" "))
+}
+
+/// Title and cause of failures that an undeclared convention explains.
+pub(crate) fn convention_lines(convention: &Convention) -> (String, String) {
+    let title = format!("undeclared convention: {}", lower_first(&convention.title));
+    (title, format!("the standard is {}; all else was judged under the convention", convention.standard))
 }
 
 fn lower_first(text: &str) -> String {
@@ -60,12 +97,8 @@ fn lower_first(text: &str) -> String {
 /// Wrong results: by fault as long as one explains a good part of what is left, then by what is wrong with them.
 pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     let mut left = failing(scene.done);
-    let mut groups = Vec::new();
-    while !left.is_empty() {
-        let Some(group) = caused(scene, &left) else { break };
-        left.retain(|at| !group.members.contains(at));
-        groups.push(group);
-    }
+    let mut groups = if left.is_empty() { Vec::new() } else { caused(scene, &left) };
+    left.retain(|at| !groups.iter().any(|group| group.members.contains(at)));
     let mut rest = Vec::new();
     for group in unexplained(scene, &left) {
         let named = groups.iter_mut().find(|named| is_beside(scene, named, &group));
@@ -99,30 +132,39 @@ fn names(options: &[CallOption]) -> String {
     options.iter().map(|option| option.name()).collect::<Vec<_>>().join(" and ")
 }
 
-/// The cases that one fault explains, if one explains enough of a sample to be more than a coincidence.
-fn caused<'a>(scene: &Scene<'_, 'a>, left: &[usize]) -> Option<Group<'a>> {
+/// Calls of a case that came out right, as a target without a fault answers them.
+type Right<'a> = (Vec<CallRecord>, &'a Contract);
+
+/// Cases that came out right and are held against a cause.
+const MOST_RIGHT: usize = 240;
+
+/// What the target got right, thinned out evenly. The results of a right target stand for those of this one, which are within the
+/// same bounds.
+fn right<'a>(scene: &Scene<'_, 'a>) -> Vec<Right<'a>> {
     let Scene { config, meaning, done, .. } = *scene;
-    let sample = sample(done, left);
-    let causes = cause(&evidence(config, done, &sample), meaning, config.catalog.faults.values());
-    let best = causes.first().filter(|best| best.explained.len() * LEAST_SHARE >= sample.len())?;
-    // A case without recorded calls is explained by nothing.
-    let all = cause(&evidence(config, done, left), meaning, [best.fault]);
-    let members: Vec<usize> = all.first()?.explained.iter().map(|at| left[*at]).collect();
-    let rival = causes.get(1).map_or(String::new(), |rival| {
-        format!("; next best, {}, matches {} of {} looked at", rival.fault.fault, rival.explained.len(), sample.len())
-    });
-    let share = if members.len() == left.len() {
-        format!("all {} failing cases match", members.len())
-    } else {
-        format!("{} of {} failing cases match", members.len(), left.len())
+    let passed: Vec<usize> = (0..done.len()).filter(|at| done[*at].verdict == Verdict::Pass).collect();
+    let answered = |at: usize| {
+        let planned = &scene.cases[at];
+        let (case, law) = (planned.case(config).ok()?, planned.checked_law(config).ok()?);
+        let contract = *config.contracts.get(&planned.dtype())?;
+        let mut target = Simulator::new(meaning.clone(), Execution::standard());
+        let outcome = evaluate(law, &case, Judge { meaning, contract }, &mut target).ok()?;
+        Some((outcome.calls, contract))
     };
-    let title = format!("{} {}", best.fault.code, lower_first(&best.fault.title));
-    Some(Group {
-        fault: Some(best.fault),
-        cause: Some(format!("{}: {share}{rival}", best.fault.fault)),
-        hint: Some(best.fault.tell.clone()),
-        ..Group::plain(Verdict::Fail, title, members)
-    })
+    thinned(&passed, MOST_RIGHT).copied().filter_map(answered).collect()
+}
+
+/// Failing cases by the faults that explain them.
+fn caused<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+    let Scene { config, meaning, done, .. } = *scene;
+    let right = right(scene);
+    let passing: Vec<_> = right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
+    let faults: Vec<&Fault> = config.catalog.faults.values().collect();
+    let found = named(&evidence(config, done, failing), &passing, meaning, &faults);
+    found
+        .into_iter()
+        .map(|named| Group::of_faults(&named, named.members.iter().map(|at| failing[*at]).collect()))
+        .collect()
 }
 
 /// What no fault explains: results of the wrong form by what is wrong with it, all other wrong results together.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use qkvet_diagnose::{applied, conventions_that_explain};
+use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Summary, Verdict,
@@ -25,6 +25,7 @@ use crate::process::StartError;
 use crate::record::Sharding;
 use crate::target::NamedTarget;
 use findings::Scene;
+pub(crate) use groups::{cause_lines, convention_lines};
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
@@ -115,6 +116,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut done = pass.judge(&cases, &declared, &mut |done, verdict| {
         events(Event::Case { done, total: cases.len(), verdict });
     })?;
+    unheard(config, &cases, &mut done);
     let (mut meaning, mut conventions) = (declared.clone(), config.conventions.clone());
     let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
     let mut explained = Vec::new();
@@ -179,8 +181,7 @@ fn failing(done: &[Done]) -> Vec<usize> {
 /// Those of the given cases whose calls were recorded, thinned out evenly to the limit.
 fn sample(done: &[Done], cases: &[usize]) -> Vec<usize> {
     let recorded: Vec<usize> = cases.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
-    let step = recorded.len().div_ceil(EVIDENCE_LIMIT).max(1);
-    recorded.into_iter().step_by(step).collect()
+    thinned(&recorded, EVIDENCE_LIMIT).copied().collect()
 }
 
 fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
@@ -199,7 +200,25 @@ fn settles(found: &[&Convention], cases: &[Planned<'_>], before: &[Done], after:
         |at: &usize| found.iter().any(|convention| convention.option.is_none_or(|option| cases[*at].uses(option)));
     let concerned: Vec<usize> = failing(before).into_iter().filter(concerns).collect();
     let settled = concerned.iter().filter(|at| after[**at].verdict != Verdict::Fail).count();
-    settled * groups::LEAST_SHARE >= concerned.len()
+    settled * LEAST_SHARE >= concerned.len()
+}
+
+/// Who refuses every call has not refused what does not fit: where no law of answers could be checked, a refusal counts as what became of
+/// the others.
+fn unheard(config: &RunConfig<'_>, cases: &[Planned<'_>], done: &mut [Done]) {
+    let is_of_refusal = |at: &usize| cases[*at].checked_law(config).is_ok_and(|law| law.law.misfit.is_some());
+    let (refusals, answers): (Vec<usize>, Vec<usize>) = (0..done.len()).partition(is_of_refusal);
+    let is_declined = |at: &&usize| matches!(done[**at].verdict, Verdict::Unsupported | Verdict::Refused);
+    let declined = answers.iter().find(is_declined).map(|at| (done[*at].verdict, done[*at].evidence.clone()));
+    let Some((verdict, evidence)) = declined.filter(|_| !answers.iter().any(|at| done[*at].verdict.is_checked()))
+    else {
+        return;
+    };
+    for at in refusals {
+        if done[at].verdict == Verdict::Pass {
+            (done[at].verdict, done[at].evidence) = (verdict, evidence.clone());
+        }
+    }
 }
 
 /// Under the conventions fewer cases fail, and none fails that did not.

@@ -1,7 +1,10 @@
-//! What the outputs of a finding's cases say of the keys that a query weighs.
+//! What the cases of a finding say together: where they lie, which elements are wrong, which keys a query weighs.
 
+use std::collections::BTreeSet;
+
+use qkvet_diagnose::{Place, boundary, spans, structure};
 use qkvet_engine::law::{Reading, read_keys};
-use qkvet_spec::CallOption;
+use qkvet_spec::{CallOption, Verdict};
 
 use super::findings::Scene;
 use super::groups::Group;
@@ -17,31 +20,59 @@ pub(super) fn reading(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>)
     let mut readable: Vec<usize> = group.members.iter().copied().filter(|at| scene.cases[*at].is_routed()).collect();
     readable.sort_by_key(|at| (options(*at), scene.cases[*at].dims().n_k, scene.cases[*at].size()));
     readable.into_iter().take(MOST_READ).find_map(|at| {
-        let (planned, done) = (&scene.cases[at], &scene.done[at]);
+        let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
         let reading = done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
-        let (case, law) = (planned.case(scene.config).ok()?, planned.checked_law(scene.config).ok()?);
-        keep(scene.config, scene.conventions, pass, (&done.id, &case, law), None);
+        keep_member(scene, pass, at);
         Some(format!("{} (case {})", text(&reading), done.id))
     })
+}
+
+/// What the members have in common and few passing cases of their laws: `n_k mod 64 ≠ 0 (12 of 14 there)`.
+pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<String> {
+    if group.verdict != Verdict::Fail {
+        return None;
+    }
+    let place = |at: usize| {
+        let case = &scene.cases[at];
+        let options = CallOption::ALL.into_iter().filter(|option| case.uses(*option)).collect();
+        Place { dims: case.dims(), dtype: case.dtype(), options }
+    };
+    let laws: BTreeSet<&str> = group.members.iter().map(|at| scene.cases[*at].law()).collect();
+    let is_right = |at: &usize| scene.done[*at].verdict == Verdict::Pass && laws.contains(scene.cases[*at].law());
+    let failing: Vec<Place> = group.members.iter().copied().map(place).collect();
+    let passing: Vec<Place> = (0..scene.done.len()).filter(is_right).map(place).collect();
+    let found = boundary(&failing, &passing)?;
+    Some(format!("{} ({} of {} there)", found.text, found.failing, found.there))
+}
+
+/// Where the wrong elements are in the largest output of a member, if nothing explains them; the case is kept.
+pub(super) fn structure_of(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>) -> Option<String> {
+    if group.verdict != Verdict::Fail || group.cause.is_some() {
+        return None;
+    }
+    let mut members = group.members.clone();
+    members.sort_by_key(|at| (std::cmp::Reverse(scene.cases[*at].size()), *at));
+    members.into_iter().take(MOST_READ).find_map(|at| {
+        let done = &scene.done[at];
+        let contract = scene.config.contracts.get(&done.dtype)?;
+        let found = done.calls.iter().find_map(|record| structure(record, scene.meaning, contract))?;
+        keep_member(scene, pass, at);
+        Some(format!("{found} (case {})", done.id))
+    })
+}
+
+/// Keeps a member, so that it can be replayed.
+fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
+    let (planned, done) = (&scene.cases[at], &scene.done[at]);
+    if let (Ok(case), Ok(law)) = (planned.case(scene.config), planned.checked_law(scene.config)) {
+        keep(scene.config, scene.conventions, pass, (&done.id, &case, law), None);
+    }
 }
 
 /// `b=0, h=1, i=3 weighs keys 0, 2; expected 0, 2, 5`.
 fn text(reading: &Reading) -> String {
     let Reading { item, head, query, weighed, expected } = reading;
-    let (weighed, expected) = (keys_text(weighed), keys_text(expected));
+    let (weighed, expected) = (spans(weighed), spans(expected));
     format!("query [b={item}, h={head}, i={query}] weighs keys {weighed}; expected {expected}")
-}
-
-/// Keys with ranges for what is in a row: `0–15, 17`; `none`.
-fn keys_text(keys: &[usize]) -> String {
-    if keys.is_empty() {
-        return "none".to_owned();
-    }
-    let run = |run: &[usize]| match run {
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}–{last}"),
-        [] => String::new(),
-    };
-    keys.chunk_by(|j, next| j + 1 == *next).map(run).collect::<Vec<_>>().join(", ")
 }

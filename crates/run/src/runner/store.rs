@@ -61,7 +61,7 @@ pub struct StoredFinding {
     pub title: String,
 }
 
-/// Flags of a Python target that change what it is given.
+/// Flags of a Python target or a library that change what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredCall {
@@ -71,6 +71,9 @@ pub struct StoredCall {
     pub layout: Layout,
     /// `--device`.
     pub device: Option<String>,
+    /// `--call`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prototype: Option<String>,
 }
 
 impl Stored {

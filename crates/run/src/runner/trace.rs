@@ -11,7 +11,7 @@ use super::store::{StoredCall, StoredFinding, names};
 use super::{RunConfig, RunError};
 use crate::python::{Arrays, Layout};
 use crate::repro::{Ground, Story, judged_calls, script};
-use crate::target::TargetKind;
+use crate::target::{Again, TargetKind};
 
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
@@ -60,6 +60,13 @@ pub(super) fn keep(
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
         return Trace { token, replay, replay_anywhere: None, script: None };
     }
+    if let TargetKind::Own(own) = &config.target.kind {
+        // No command reaches what lives in another process.
+        let contract = config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
+        let again = |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
+        let replay = token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
+        return Trace { token, replay, replay_anywhere: None, script: None };
+    }
     let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
     let kept = match pass.store() {
         Some(store) => store.keep(id, case, law, conventions, finding),
@@ -99,7 +106,7 @@ fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, tok
     let contract = config.contracts.get(&case.dtype).filter(|one| default != Some(**one));
     flags.extend(contract.map(|one| ("--contract", one.contract.clone())));
     flags.extend(config.catalog.law_files.get(&case.law).map(|file| ("--law", file.clone())));
-    let StoredCall { arrays, layout, device } = config.target.kind.stored_call();
+    let StoredCall { arrays, layout, device, prototype } = config.target.kind.stored_call();
     let arrays = arrays.map(|arrays| match arrays {
         Arrays::Numpy => "numpy",
         Arrays::Torch => "torch",
@@ -108,6 +115,7 @@ fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, tok
     flags.extend(arrays.map(|arrays| ("--arrays", arrays.to_owned())));
     flags.extend((layout == Layout::Bnhd).then(|| ("--layout", "bnhd".to_owned())));
     flags.extend(device.map(|device| ("--device", device)));
+    flags.extend(prototype.map(|prototype| ("--call", prototype)));
     let flags: String = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_words::quote(value))).collect();
     format!("qkvet replay '{token}'{flags}")
 }

@@ -3,6 +3,15 @@
 FLOATS = ("float64", "float32", "bfloat16", "float16")
 # Bytes of an element.
 SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1, "int64": 8}
+# The number 1, little-endian.
+ONE = {
+    "float64": struct.pack("<d", 1.0),
+    "float32": struct.pack("<f", 1.0),
+    "bfloat16": struct.pack("<f", 1.0)[2:],
+    "float16": struct.pack("<e", 1.0),
+}
+# Names of formats, as far as they were asked for: NumPy spells them anew each time.
+NAMES = {}
 # Larger tensors go by file.
 INLINE_LIMIT = 2**18
 # Larger results are not even read.
@@ -40,6 +49,12 @@ class Numpy:
     def swap(self, array):
         return self.np.ascontiguousarray(self.np.swapaxes(array, 1, 2))
 
+    def turn(self, array, by):
+        return self.np.roll(array, by, axis=-1)
+
+    def join(self, arrays):
+        return self.np.concatenate(arrays, axis=-1)
+
 
 class Torch:
     name = "torch"
@@ -63,6 +78,12 @@ class Torch:
     def swap(self, array):
         return array.transpose(1, 2).contiguous()
 
+    def turn(self, array, by):
+        return self.torch.roll(array, by, -1)
+
+    def join(self, arrays):
+        return self.torch.cat(arrays, -1)
+
 
 class Jax(Numpy):
     name = "jax"
@@ -84,6 +105,12 @@ class Jax(Numpy):
 
     def swap(self, array):
         return self.jax.numpy.swapaxes(array, 1, 2)
+
+    def turn(self, array, by):
+        return self.jax.numpy.roll(array, by, axis=-1)
+
+    def join(self, arrays):
+        return self.jax.numpy.concatenate(arrays, axis=-1)
 
 
 LIBRARIES = {"numpy": Numpy, "torch": Torch, "jax": Jax}
@@ -119,7 +146,10 @@ def shape_of(value):
     for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("numpy", "ndarray")):
         kind = getattr(sys.modules.get(library), kind, None)
         if isinstance(kind, type) and isinstance(value, kind):
-            name = str(value.dtype).replace("torch.", "") if library == "torch" else value.dtype.name
+            name = NAMES.get(value.dtype)
+            if name is None:
+                name = str(value.dtype).replace("torch.", "") if library == "torch" else value.dtype.name
+                NAMES[value.dtype] = name
             return name, [int(n) for n in value.shape]
     return None
 
@@ -137,7 +167,7 @@ def read(value, swap):
             value = value.transpose(1, 2)
         value = value.cpu().resolve_conj().resolve_neg().contiguous()
         return ctypes.string_at(value.data_ptr(), value.numel() * value.element_size())
-    np = importlib.import_module("numpy")
+    np = sys.modules.get("numpy") or importlib.import_module("numpy")
     value = np.asarray(value)
     if value.dtype.byteorder == ">":
         value = value.astype(value.dtype.newbyteorder("<"))

@@ -1,24 +1,14 @@
 # Finding the function under test and reading from its signature what it offers.
-# One source with arrays.py and worker.py, in this order; only the standard library.
 
-import sys
-
-if sys.path and sys.path[0] == "":
-    del sys.path[0]  # a json.py in the current folder must not be taken for the library's
-sys.dont_write_bytecode = True  # nothing is left beside the user's files
-
-import base64
 import ctypes
 import difflib
-import faulthandler
 import importlib
 import importlib.util
 import inspect
-import json
 import math
 import os
-import signal
 import struct
+import sys
 import traceback
 
 # Option of qkvet -> the argument names that it goes by.
@@ -167,6 +157,12 @@ def parameters(function):
     return None
 
 
+def is_layer(function):
+    """Whether a function takes the inputs and weights of a multi-head layer, by the names of its first parameters."""
+    names = tuple(p.name for p in parameters(function) or ())
+    return names[: len(LAYER)] == LAYER
+
+
 def match_arguments(name, function, supports, mask_takes_bias):
     """Option -> argument name, and the options that must always be passed."""
     found = parameters(function)
@@ -175,10 +171,11 @@ def match_arguments(name, function, supports, mask_takes_bias):
         shown = "%s(%s)" % (name.split(".")[-1], ", ".join(p.name for p in found))
         places = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         wrap = "wrap it: def attention(query, key, value, scale=None, causal=False, mask=None): ..."
-        if len(places) < 3 and not any(p.kind == p.VAR_POSITIONAL for p in found):
+        inputs = len(LAYER) if is_layer(function) else 3
+        if len(places) < inputs and not any(p.kind == p.VAR_POSITIONAL for p in found):
             raise LoadError("signature", "%s cannot take query, key, value by position" % shown, wrap)
         var_keyword = any(p.kind == p.VAR_KEYWORD for p in found)
-        rest = places[3:] + [p for p in found if p.kind == p.KEYWORD_ONLY]
+        rest = places[inputs:] + [p for p in found if p.kind == p.KEYWORD_ONLY]
         by_name = {p.name: p for p in rest if p.kind != p.POSITIONAL_ONLY}
         required = [p.name for p in rest if p.default is p.empty]
 

@@ -5,7 +5,7 @@ use super::function::{apply, join, mismatch};
 use super::{Dim, Given, Scope, Type};
 use crate::nearest::nearest;
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, Span, UnaryOp, parse};
-use crate::{Formula, Law};
+use crate::{Formula, Law, Observation};
 
 /// A law whose expressions are parsed and whose shapes fit.
 #[derive(Clone, Debug)]
@@ -148,12 +148,35 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
             return Err(LawError::new(law.law.clone(), None, error));
         }
     };
+    check_refusal(&law)?;
     let through = waypoints(&scope, &law, expect.as_ref())?;
     let checked = CheckedLaw { law, given, lets, expect, through };
     if checked.asks() {
         checked.check_asked()?;
     }
     Ok(checked)
+}
+
+/// A law of refusal says what does not fit, and its call has nothing else that could be refused.
+#[expect(clippy::result_large_err, reason = "boxed once, by `check_law`")]
+fn check_refusal(law: &Law) -> Result<(), LawError> {
+    let fail = |message: String| {
+        let error = ExprError::new(0..0, format!("law `{}`: {message}", law.law));
+        Err(LawError::new(law.law.clone(), None, error))
+    };
+    match (law.observe, law.misfit) {
+        (Some(Observation::Refused), None) => fail("expected `misfit` beside `observe: refused`, got none".to_owned()),
+        (Some(Observation::Refused), Some(_)) => {
+            let declared = law.given.keys().chain(law.lets.keys()).map(String::as_str);
+            let options = law.options.iter().map(|option| option.name());
+            match declared.chain(options).next() {
+                Some(other) => fail(format!("expected no variables and options beside `misfit`, got `{other}`")),
+                None => Ok(()),
+            }
+        }
+        (_, Some(_)) => fail("expected `observe: refused` beside `misfit`, got none".to_owned()),
+        (_, None) => Ok(()),
+    }
 }
 
 /// What the proof passes: values of the kind of the sides of a single relation.
@@ -317,5 +340,31 @@ fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &Span) -> Result<T
             Ok(Type::Matrix { batch, heads, rows: rows.clone(), cols: cols.clone() })
         }
         _ => Err(operands(op, left, right, span)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CheckedLaw;
+
+    #[test]
+    fn a_law_of_refusal_says_what_does_not_fit_and_nothing_else() {
+        let law = |fields: &str| {
+            let text = format!("law: x\ntitle: t\nproof: definition\ncatches: []\n{fields}");
+            CheckedLaw::from_yaml("x.yaml", &text).map(|law| law.asks()).map_err(|error| error.to_string())
+        };
+        assert_eq!(law("observe: refused\nmisfit: key-width\n"), Ok(true));
+        let both = "expected no variables and options beside `misfit`, got";
+        for (fields, part) in [
+            ("observe: refused\n", "expected `misfit` beside `observe: refused`, got none"),
+            ("observe: inputs-unchanged\nmisfit: key-width\n", "expected `observe: refused` beside `misfit`, got none"),
+            ("expect: Q == Q\nmisfit: key-width\n", "expected `observe: refused` beside `misfit`, got none"),
+            ("observe: refused\nmisfit: key-width\noptions: [causal]\n", &format!("{both} `causal`")),
+            ("observe: refused\nmisfit: key-width\ngiven: {j: index(n_k)}\n", &format!("{both} `j`")),
+            ("observe: refused\nmisfit: key-widths\n", "key-width"),
+        ] {
+            let told = law(fields).expect_err(fields);
+            assert!(told.contains(part), "{told}\nlacks {part}");
+        }
     }
 }

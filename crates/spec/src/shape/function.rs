@@ -339,16 +339,16 @@ impl CallSite<'_> {
             if value.is_off() {
                 continue;
             }
-            if !["scale", "mask", "bias"].contains(&name.as_str()) {
+            if !["scale", "mask", "bias", "softcap"].contains(&name.as_str()) {
                 let error = ExprError::new(value.span.clone(), format!("argument `{name}`: expected `off`"));
                 return Err(error.hint(format!("a call that does not name `{name}` gets the case's")));
             }
             let ty = type_of(self.scope, value)?;
-            if name == CallOption::Scale.name() {
+            if [CallOption::Scale.name(), CallOption::Softcap.name()].contains(&name.as_str()) {
                 if !matches!(ty, Type::Scalar | Type::Integer(_)) {
                     return Err(ExprError::new(
                         value.span.clone(),
-                        format!("argument `scale`: expected a number, got {}", ty.describe()),
+                        format!("argument `{name}`: expected a number, got {}", ty.describe()),
                     ));
                 }
                 continue;

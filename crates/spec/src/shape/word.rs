@@ -29,11 +29,13 @@ pub enum WordKind {
     Proof,
     /// What `observe:` may name.
     Observation,
+    /// What `misfit:` may name.
+    Misfit,
 }
 
 impl WordKind {
     /// Every kind, in the order of a reference.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Field,
         Self::Name,
         Self::Domain,
@@ -42,6 +44,7 @@ impl WordKind {
         Self::Relation,
         Self::Proof,
         Self::Observation,
+        Self::Misfit,
     ];
 
     /// The kind in a word.
@@ -55,6 +58,7 @@ impl WordKind {
             Self::Relation => "relation",
             Self::Proof => "proof",
             Self::Observation => "observation",
+            Self::Misfit => "misfit",
         }
     }
 }
@@ -101,6 +105,7 @@ impl Word {
         all.extend(infix(WordKind::Relation));
         all.extend(values(WordKind::Proof, "Proof", "proof"));
         all.extend(values(WordKind::Observation, "Observation", "observe"));
+        all.extend(values(WordKind::Misfit, "Misfit", "misfit"));
         all
     }
 
@@ -161,9 +166,8 @@ impl Word {
                 _ => true,
             },
             WordKind::Proof => law.proof.name() == self.name,
-            WordKind::Observation => {
-                law.observe.is_some_and(|one| serde_json::to_value(one).is_ok_and(|one| one == self.name.as_str()))
-            }
+            WordKind::Observation => law.observe.is_some_and(|observation| observation.name() == self.name),
+            WordKind::Misfit => law.misfit.is_some_and(|misfit| misfit.name() == self.name),
             _ => {
                 let usage = parse(&self.usage).ok()?;
                 let line = |(place, text): &(String, &str)| {
@@ -255,7 +259,9 @@ mod tests {
             // A minus has one operand or two.
             assert!(name == "-" || twice.count() == 1, "{name}");
             match kind {
-                WordKind::Field | WordKind::Proof | WordKind::Observation => assert!(usage.contains(name)),
+                WordKind::Field | WordKind::Proof | WordKind::Observation | WordKind::Misfit => {
+                    assert!(usage.contains(name));
+                }
                 _ if meaning.contains("only in `where:`") => {
                     IndexExpr::new(usage).unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
@@ -314,6 +320,7 @@ mod tests {
             (WordKind::Field, "options"),
             (WordKind::Field, "through"),
             (WordKind::Observation, "inputs-unchanged"),
+            (WordKind::Misfit, "key-width"),
         ];
         for (kind, name) in others {
             assert!(!word(kind, name).is_in(&law), "{name}");

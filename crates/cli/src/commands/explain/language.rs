@@ -63,6 +63,7 @@ fn section(kind: WordKind) -> (&'static str, &'static str) {
             ("Methods of proof", "How a law says that it is known to be true. `qkvet prove` has to reach it.")
         }
         WordKind::Observation => ("Observations", "What a law may observe instead of stating something."),
+        WordKind::Misfit => ("Misfits", "What does not fit in a call that has to be refused."),
     }
 }
 
@@ -80,8 +81,8 @@ fn types(word: &Word, has_types: bool) -> String {
 
 fn options(catalog: &Catalog) -> String {
     let mut page = "\n## Options of a call\n\n\
-        `options:` lists those that a law ranges over; all others are off. A call gets the case's unless it says otherwise: `scale=` a\n\
-        number, `mask=` and `bias=` a matrix (n_q, n_k) of the call, and any option `off`.\n\n\
+        `options:` lists those that a law ranges over; all others are off. A call gets the case's unless it says otherwise: `scale=` and\n\
+        `softcap=` a number, `mask=` and `bias=` a matrix (n_q, n_k) of the call, and any option `off`.\n\n\
         | option | meaning | absent | law |\n|---|---|---|---|\n"
         .to_owned();
     for option in CallOption::ALL {

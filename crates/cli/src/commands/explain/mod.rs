@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
-use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, Suite, Word, nearest};
+use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Word, nearest};
 
 use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
@@ -22,6 +22,8 @@ use crate::exit::Failure;
 
 /// The word for the whole of the language of laws.
 const LANGUAGE: &str = "language";
+/// Columns before what a label says.
+const LABEL: usize = 14;
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
@@ -65,8 +67,16 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     } else if let Some(modifier) = catalog.modifiers.get(modifier) {
         // One that waits for its number.
         explain_modifier(modifier, &catalog);
+    } else if let Some(family) = catalog.families.get(name) {
+        explain_family(family, &catalog);
+        return Ok(ExitCode::SUCCESS);
     } else {
         return Err(unknown(name, &catalog));
+    }
+    // `scale` is an option and a family of faults.
+    if let Some(family) = catalog.families.get(name) {
+        anstream::println!();
+        explain_family(family, &catalog);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,6 +90,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
         catalog.suites.keys().collect(),
         catalog.contracts.keys().collect(),
         catalog.modifiers.keys().collect(),
+        catalog.families.keys().collect(),
     ];
     known.extend(ids.into_iter().flatten().cloned());
     known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
@@ -94,12 +105,32 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
             || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-    let expected = "a law, fault, convention, contract, suite, option, verdict, word of a law or code";
+    let expected =
+        "a law, fault, family of faults, convention, contract, suite, option, verdict, word of a law or code";
     Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
+}
+
+fn explain_family(family: &FaultFamily, catalog: &Catalog) {
+    anstream::println!("faults: {}\n{}\n", family.family, family.title);
+    anstream::println!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
+    for fault in catalog.faults.values().filter(|fault| fault.family == family.family) {
+        anstream::println!("{}         {}: {}", fault.code, fault.fault, fault.title);
+    }
+}
+
+/// A text in lines of at most 110 columns, beside its label.
+fn labeled(label: &str, text: &str) -> String {
+    let rest = " ".repeat(LABEL);
+    let first = format!("{label:LABEL$}");
+    textwrap::fill(text, textwrap::Options::new(110).initial_indent(&first).subsequent_indent(&rest))
 }
 
 fn explain_fault(fault: &Fault, catalog: &Catalog) {
     anstream::println!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
+    if let Some(family) = catalog.families.get(&fault.family) {
+        anstream::println!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
+        anstream::println!("{}", labeled("family", &format!("{} (`qkvet explain {}`)", family.title, family.family)));
+    }
     if let Some(when) = &fault.when {
         anstream::println!("strikes when  {}", when.text());
     }
@@ -132,8 +163,11 @@ fn explain_law(checked: &CheckedLaw) {
     }
     match (&law.expect, law.observe) {
         (Some(expect), _) => anstream::println!("expect  {}", expect.text),
-        (None, Some(observe)) => anstream::println!("observe {observe:?}"),
+        (None, Some(observe)) => anstream::println!("observe {}", observe.name()),
         (None, None) => {}
+    }
+    if let Some(misfit) = law.misfit {
+        anstream::println!("misfit  {}", misfit.name());
     }
     if checked.asks() {
         let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();

@@ -83,6 +83,14 @@ pub(super) const RULES: &[Rule] = &[
         "z 3 4 b 3 1 m 3 4 n 4 0",
         "(soft (sc 2 ?z) ?m none)",
     ),
+    rule(
+        "softmax-shift-by-multiple",
+        ("(soft (+ (sc ?k (* ?b (T (one ?n)))) ?z) ?m none)", "(soft ?z ?m none)"),
+        false,
+        "a number added to a row divides out",
+        "k 0 0 z 3 4 b 3 1 m 3 4 n 4 0",
+        "(soft (sc 2 ?z) ?m none)",
+    ),
     Rule {
         name: "softmax-of-one-column",
         left: "(soft ?z all none)",

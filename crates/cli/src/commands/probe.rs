@@ -1,0 +1,63 @@
+//! `qkvet probe TARGET`: what a target computes, recovered from its outputs.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use qkvet_report::{Progress, probe_json, probe_text, probe_yaml};
+use qkvet_run::conventions::conventions;
+use qkvet_run::probing;
+use qkvet_run::process::{Watch, end_all};
+use qkvet_run::runner::self_test;
+use qkvet_spec::{Certainty, Probe};
+
+use super::{launch, setup};
+use crate::args::{ProbeArgs, ProbeFormat};
+use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
+use qkvet_run::contracts::{Chosen, contracts};
+
+pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
+    self_test()?;
+    let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
+    let mut target =
+        setup::target(&args.target, &args.on, &setup::dtypes(std::slice::from_ref(&args.dtype))?, &catalog)?;
+    let dtypes = setup::dtypes(std::slice::from_ref(&args.dtype))?;
+    let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
+    let Chosen { by_dtype, unused } = contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
+    for line in &unused {
+        anstream::eprintln!("warning: {line}");
+    }
+    let Some((dtype, contract)) = by_dtype.into_iter().next() else {
+        return Err(Failure::Usage(format!("--dtype {}: expected a format with a contract, got none", args.dtype)));
+    };
+    let _ = ctrlc::set_handler(|| {
+        end_all();
+        #[expect(clippy::exit, reason = "a probe that is not finished has nothing to say")]
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    let progress = Progress::new(std::io::stderr().is_terminal(), false);
+    if let Some(limits) = target.kind.limits_mut() {
+        limits.watch = Watch::new(Arc::default(), progress.teller());
+        progress.note(&format!("loading {}", target.name));
+    }
+    let probe = probing::probe(&target, &contract, dtype, &declared, &catalog)?;
+    let code = code(&probe);
+    let text = match args.format {
+        ProbeFormat::Human => probe_text(&probe),
+        ProbeFormat::Yaml => probe_yaml(&probe),
+        ProbeFormat::Json => probe_json(&probe).map_err(|error| Failure::Usage(format!("probe: {error}")))?,
+    };
+    launch::write_text(&text)?;
+    Ok(ExitCode::from(code))
+}
+
+fn code(probed: &Probe) -> u8 {
+    let any = |wanted: &[Certainty]| probed.fields.iter().any(|field| wanted.contains(&field.certainty));
+    if any(&[Certainty::Mixed, Certainty::None, Certainty::Broken]) {
+        FINDINGS
+    } else if any(&[Certainty::Decided, Certainty::Undecided, Certainty::Estimate]) {
+        HELD
+    } else {
+        NOTHING
+    }
+}

@@ -1,0 +1,61 @@
+//! Failures by the faults that explain them.
+
+use qkvet_spec::{Fault, Meaning};
+
+use crate::cause::{Cause, Records, cause, pairs, together};
+use crate::thinned::thinned;
+
+/// A fault is named when it explains at least one in this many of the failures looked at.
+pub const LEAST_SHARE: usize = 3;
+/// Failures looked at in search of a fault.
+const MOST: usize = 60;
+
+/// Failures that the same fault explains, or the same two together.
+#[derive(Clone, Debug)]
+pub struct Named<'a> {
+    /// The fault. Of two, the one that is named for the first time comes first.
+    pub faults: Vec<&'a Fault>,
+    /// Numbers of the failures.
+    pub members: Vec<usize>,
+    /// How many failures no other fault explained before.
+    pub of: usize,
+    /// What comes next to it: a fault, or two, and of how many failures that were looked at it explains how many.
+    pub rival: Option<(Vec<&'a Fault>, usize, usize)>,
+}
+
+/// Names faults as long as one explains a good part of the failures that are left, then as long as two do together.
+pub fn named<'a>(
+    failures: &Records<'_>,
+    passing: &Records<'_>,
+    base: &Meaning,
+    faults: &[&'a Fault],
+) -> Vec<Named<'a>> {
+    // A case without recorded calls is explained by nothing.
+    let mut left: Vec<usize> = (0..failures.len()).filter(|at| !failures[*at].0.is_empty()).collect();
+    let mut found: Vec<Named<'a>> = Vec::new();
+    while !left.is_empty() {
+        let looked_at: Vec<_> = thinned(&left, MOST).map(|at| failures[*at]).collect();
+        let is_enough = |causes: &Vec<Cause<'a>>| {
+            causes.first().is_some_and(|best| best.explained.len() * LEAST_SHARE >= looked_at.len())
+        };
+        let known: Vec<&'a Fault> = found.iter().flat_map(|named| named.faults.iter().copied()).collect();
+        let all = || faults.iter().copied();
+        let alone = || Some(cause(&looked_at, passing, base, all()));
+        let beside = || (!known.is_empty()).then(|| pairs(&looked_at, passing, base, &known, all()));
+        let both = || Some(pairs(&looked_at, passing, base, &[], all()));
+        let causes =
+            alone().filter(is_enough).or_else(|| beside().filter(is_enough)).or_else(|| both().filter(is_enough));
+        let Some(causes) = causes else { break };
+        let best = &causes[0];
+        let records: Vec<_> = left.iter().map(|at| failures[*at]).collect();
+        let Some(explained) = together(&records, base, &best.faults) else { break };
+        let members: Vec<usize> = explained.explained.iter().map(|at| left[*at]).collect();
+        let rival = causes.get(1).map(|rival| (rival.faults.clone(), rival.explained.len(), looked_at.len()));
+        let mut faults = best.faults.clone();
+        faults.sort_by_key(|fault| known.iter().any(|named| named.fault == fault.fault));
+        let of = left.len();
+        left.retain(|at| !members.contains(at));
+        found.push(Named { faults, members, of, rival });
+    }
+    found
+}

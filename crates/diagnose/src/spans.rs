@@ -1,0 +1,26 @@
+//! Numbers in ascending order as spans for people.
+
+/// `0–3, 5`, or `none`.
+pub fn spans(numbers: &[usize]) -> String {
+    if numbers.is_empty() {
+        return "none".to_owned();
+    }
+    let span = |span: &[usize]| match span {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
+        [] => String::new(),
+    };
+    numbers.chunk_by(|one, next| one + 1 == *next).map(span).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_row_is_a_span() {
+        assert_eq!(spans(&[0, 1, 2, 3, 5]), "0–3, 5");
+        assert_eq!(spans(&[1, 2]), "1–2");
+        assert_eq!(spans(&[]), "none");
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a fault strikes: nowhere in a call, all of it, or some rows of its output.
+
+use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, Meaning};
+
+use crate::interpret::{Expected, interpret};
+use crate::lowering::{Want, alters, call_env};
+
+/// What of a call a fault strikes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Strike {
+    /// Its trigger does not hold.
+    Nothing,
+    /// The whole call.
+    Call,
+    /// Some rows `(item, h, i)`.
+    Rows(Vec<bool>),
+}
+
+/// What of `call` the fault strikes.
+pub fn strike(fault: &Fault, call: &Call) -> Strike {
+    let answered = match fault.behavior {
+        Some(Behavior::MisfitAnswered(misfit)) => Some(misfit),
+        _ => None,
+    };
+    // Who refuses what does not fit does so with any other fault, and a fault that answers it shows in nothing else.
+    if call.misfit() != answered {
+        return Strike::Nothing;
+    }
+    let Some(when) = &fault.when else { return Strike::Call };
+    let env = call_env(call);
+    if !["item", "h", "i"].iter().any(|name| when.mentions(name)) {
+        return if when.holds(&env) { Strike::Call } else { Strike::Nothing };
+    }
+    let Dims { b, h_q, n_q, .. } = env.dims;
+    let holds = |at: usize| {
+        let part = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        when.holds(&IndexEnv { item: part(at / (h_q * n_q)), h: part(at / n_q % h_q), i: part(at % n_q), ..env })
+    };
+    let rows: Vec<bool> = (0..b * h_q * n_q).map(holds).collect();
+    match (rows.contains(&true), rows.contains(&false)) {
+        (true, true) => Strike::Rows(rows),
+        (true, false) => Strike::Call,
+        (false, _) => Strike::Nothing,
+    }
+}
+
+/// Whether anything of the fault can show in a call: it strikes it, and what it changes of the meaning alone makes another call of it.
+pub fn touches(fault: &Fault, base: &Meaning, call: &Call) -> bool {
+    let computes = !fault.execution.is_empty() || fault.behavior.is_some();
+    strike(fault, call) != Strike::Nothing && (computes || alters(&fault.meaning.apply(base), base, call))
+}
+
+/// What several faults strike of a call, each set of them that strikes something together.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    /// Those that strike the whole call, in their order.
+    pub everywhere: Vec<&'a Fault>,
+    /// Those that strike some rows `(item, h, i)` and nothing else strikes besides, and these rows.
+    pub rows: Vec<(Vec<&'a Fault>, Vec<bool>)>,
+}
+
+/// What `faults` strike of `call`.
+pub fn parts<'a>(faults: &[&'a Fault], call: &Call) -> Parts<'a> {
+    let mut struck: Vec<(&'a Fault, Option<Vec<bool>>)> = Vec::new();
+    for fault in faults {
+        match strike(fault, call) {
+            Strike::Nothing => {}
+            Strike::Call => struck.push((fault, None)),
+            Strike::Rows(rows) => struck.push((fault, Some(rows))),
+        }
+    }
+    let partial: Vec<&Vec<bool>> = struck.iter().filter_map(|(_, rows)| rows.as_ref()).collect();
+    let of_rows = (1..1usize << partial.len()).filter_map(|set| {
+        let is_in = |number: usize| set >> number & 1 == 1;
+        let is_struck = |row: usize| partial.iter().enumerate().all(|(number, rows)| rows[row] == is_in(number));
+        let rows: Vec<bool> = (0..partial[0].len()).map(is_struck).collect();
+        let mut number = 0;
+        let mut joins = |(fault, rows): &(&'a Fault, Option<Vec<bool>>)| {
+            let joins = rows.is_none() || is_in(number);
+            number += usize::from(rows.is_some());
+            joins.then_some(*fault)
+        };
+        rows.contains(&true).then(|| (struck.iter().filter_map(&mut joins).collect(), rows))
+    });
+    let rows = of_rows.collect();
+    Parts { everywhere: struck.iter().filter(|(_, rows)| rows.is_none()).map(|(fault, _)| *fault).collect(), rows }
+}
+
+/// What a call returns under `base` with the faults: [`interpret`] of the faulty meaning, row by row where rows are struck.
+pub fn faulty(base: &Meaning, faults: &[&Fault], call: &Call, contract: &Contract, want: Want) -> Expected {
+    let patched = |set: &[&Fault]| set.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning));
+    let with = |set: &[&Fault]| interpret(&patched(set), call, contract, want);
+    let Parts { everywhere, rows } = parts(faults, call);
+    rows.iter().fold(with(&everywhere), |expected, (set, rows)| mixed(expected, with(set), rows))
+}
+
+/// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two have different shapes.
+fn mixed(right: Expected, wrong: Expected, rows: &[bool]) -> Expected {
+    if right.shape != wrong.shape {
+        return wrong;
+    }
+    let width = right.shape[3];
+    let mut mixed = right;
+    for (at, _) in rows.iter().enumerate().filter(|(_, struck)| **struck) {
+        let cells = at * width..(at + 1) * width;
+        mixed.exact[cells.clone()].copy_from_slice(&wrong.exact[cells.clone()]);
+        mixed.hard[cells.clone()].copy_from_slice(&wrong.hard[cells.clone()]);
+        mixed.probable[cells.clone()].copy_from_slice(&wrong.probable[cells]);
+        mixed.rows[at] = wrong.rows[at];
+    }
+    mixed
+}

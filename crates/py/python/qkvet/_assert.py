@@ -1,0 +1,206 @@
+"""One output, judged: the drop-in for `torch.testing.assert_close`, and the certified reference."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import _native
+from ._caller import bits, listed, numbers
+
+__all__ = ["Verdict", "assert_attention", "judge_attention", "reference"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one output.
+
+    `verdict` is the word: `PASS`, `FAIL`, `SUSPECT` or `INCONCLUSIVE`. `margin` is the largest distance over its bound; it
+    is at most 1 where nothing is wrong. `contract` is what it was judged by.
+    """
+
+    verdict: str
+    margin: float | None
+    contract: str
+    elements: int
+    refuted: int
+    evidence: dict[str, Any] | None
+    explanation: dict[str, Any] | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was not proved wrong."""
+        return self.verdict != "FAIL"
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        if self.evidence is None:
+            margin = "" if self.margin is None else f", worst error {self.margin:.2g} of its bound"
+            numbers = f"{self.elements} numbers within " if self.elements else ""
+            return f"{self.verdict}: {numbers}contract {self.contract}{margin}"
+        seen = self.evidence
+        beyond = ""
+        if self.verdict == "FAIL" and seen.get("ratio") is not None:
+            beyond = f"   ({seen['ratio']:.3g} times the bound of contract {self.contract})"
+        lines = [f"{self.verdict}  attention", f"  at        {seen['place']}", f"  expected  {seen['expected']}"]
+        lines.append(f"  got       {seen['got']}{beyond}")
+        if self.refuted:
+            lines.append(f"  wrong     {self.refuted} of {self.elements} elements are proved wrong")
+        if self.explanation is not None:
+            found = self.explanation
+            lines.append(f"  likely    {found['title']}")
+            if found["declare"]:
+                lines.append(f"  cause     {found['cause'].split(';')[0]}")
+                lines.append(f"  hint      declare it with convention=\"{found['declare']}\", or fix it")
+            else:
+                lines.append(f"  hint      {found['hint']}")
+        return "\n".join(lines)
+
+
+def _call(query: Any, key: Any, value: Any, options: dict[str, Any], layout: str) -> tuple[_native.Call, list[str]]:
+    """The call, and the conventions that its options declare."""
+    if layout not in ("bhnd", "bnhd"):
+        raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")
+    swap = layout == "bnhd"
+    tensors = {name: bits(name, array, swap) for name, array in (("query", query), ("key", key), ("value", value))}
+    for name in ("mask", "bias", "sinks", "alibi_slopes"):
+        if options[name] is not None:
+            tensors[name] = bits(name, options[name])
+    causal, conventions = options["causal"], []
+    if isinstance(causal, str):
+        conventions, causal = [f"causal={causal}"], True
+    window = options["window"]
+    if window is not None:
+        # -1 is how FlashAttention says that a side is open.
+        left, right = window
+        window = tuple(None if side is None or side < 0 else int(side) for side in (left, right))
+    lengths = {
+        name: None if options[name] is None else numbers(name, options[name])
+        for name in ("key_lengths", "query_lengths")
+    }
+    scale, softcap = ((None if x is None else float(x)) for x in (options["scale"], options["softcap"]))
+    call = _native.Call(tensors, scale=scale, causal=bool(causal), softcap=softcap, window=window, **lengths)
+    return call, conventions
+
+
+def judge_attention(
+    out: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    scale: float | None = None,
+    causal: bool | str = False,
+    mask: Any = None,
+    bias: Any = None,
+    window: tuple[int | None, int | None] | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    key_lengths: Any = None,
+    query_lengths: Any = None,
+    layout: str = "bhnd",
+    contract: str | None = None,
+    convention: str | Iterable[str] = (),
+) -> Verdict:
+    """The verdict on `out`, whatever it is. Arguments are those of :func:`assert_attention`."""
+    options = {
+        "scale": scale, "causal": causal, "mask": mask, "bias": bias, "window": window, "softcap": softcap,
+        "sinks": sinks, "alibi_slopes": alibi_slopes, "key_lengths": key_lengths, "query_lengths": query_lengths,
+    }  # fmt: skip
+    call, conventions = _call(query, key, value, options, layout)
+    found = call.judge(bits("out", out, layout == "bnhd"), conventions + listed(convention), contract)
+    return Verdict(**json.loads(found))
+
+
+def assert_attention(
+    out: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    scale: float | None = None,
+    causal: bool | str = False,
+    mask: Any = None,
+    bias: Any = None,
+    window: tuple[int | None, int | None] | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    key_lengths: Any = None,
+    query_lengths: Any = None,
+    layout: str = "bhnd",
+    contract: str | None = None,
+    convention: str | Iterable[str] = (),
+) -> Verdict:
+    """Asserts that `out` can be the attention of these inputs, as computed under a contract.
+
+    Shapes: `query (b, h_q, n_q, d_k)`, `key (b, h_k, n_k, d_k)`, `value (b, h_k, n_k, d_v)`, `out (b, h_q, n_q, d_v)`;
+    with `layout="bnhd"` heads come after positions. `causal` is aligned lower right; `"upper-left"` declares the other
+    one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`.
+
+    There is no tolerance. The exact result is enclosed, and `contract` (the loosest ordinary one of the format if absent)
+    gives the error that an implementation may make: what lies outside is proved wrong.
+
+    :raises AssertionError: `out` is proved wrong, or has another shape or format.
+    :raises ValueError: the inputs do not fit together, or a name is unknown.
+    """
+    __tracebackhide__ = True
+    verdict = judge_attention(
+        out, query, key, value, scale=scale, causal=causal, mask=mask, bias=bias, window=window, softcap=softcap,
+        sinks=sinks, alibi_slopes=alibi_slopes, key_lengths=key_lengths, query_lengths=query_lengths, layout=layout,
+        contract=contract, convention=convention,
+    )  # fmt: skip
+    if not verdict.ok:
+        raise AssertionError(str(verdict))
+    return verdict
+
+
+def reference(
+    query: Any,
+    key: Any,
+    value: Any,
+    *,
+    scale: float | None = None,
+    causal: bool | str = False,
+    mask: Any = None,
+    bias: Any = None,
+    window: tuple[int | None, int | None] | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    key_lengths: Any = None,
+    query_lengths: Any = None,
+    layout: str = "bhnd",
+    convention: str | Iterable[str] = (),
+) -> tuple[Any, Any]:
+    """Midpoint and radius of the exact attention: `|exact - midpoint| <= radius`, element by element, proved.
+
+    Shape `(b, h_q, n_q, d_v)`, or `(b, n_q, h_q, d_v)` with `layout="bnhd"`; float64. NumPy arrays, torch tensors for torch
+    inputs, memoryviews where NumPy is not loaded. An infinite radius says that nothing is known.
+    """
+    options = {
+        "scale": scale, "causal": causal, "mask": mask, "bias": bias, "window": window, "softcap": softcap,
+        "sinks": sinks, "alibi_slopes": alibi_slopes, "key_lengths": key_lengths, "query_lengths": query_lengths,
+    }  # fmt: skip
+    call, conventions = _call(query, key, value, options, layout)
+    mid, rad, shape = call.reference(conventions + listed(convention))
+    return tuple(_array(raw, shape, query, layout == "bnhd") for raw in (mid, rad))  # type: ignore[return-value]
+
+
+def _array(raw: bytes, shape: list[int], like: Any, swap: bool) -> Any:
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(like, torch.Tensor):
+        array = torch.frombuffer(bytearray(raw), dtype=torch.float64).reshape(shape)
+        return array.transpose(1, 2).contiguous() if swap else array
+    if numpy is None:
+        if swap:
+            raise TypeError("reference: expected NumPy to be loaded for layout bnhd, got no array library")
+        return memoryview(raw).cast("d", shape)
+    array = numpy.frombuffer(bytearray(raw), dtype=numpy.float64).reshape(shape)
+    return numpy.ascontiguousarray(numpy.swapaxes(array, 1, 2)) if swap else array

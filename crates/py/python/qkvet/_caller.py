@@ -1,0 +1,139 @@
+"""How functions are read and called: the very source that `qkvet check` runs in a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from . import _native
+
+__all__ = ["answered", "bits", "bound", "listed"]
+
+
+def _caller() -> ModuleType:
+    module = ModuleType("qkvet._caller_source")
+    exec(compile(_native.CALLER, "<qkvet caller>", "exec"), module.__dict__)
+    return module
+
+
+source = _caller()
+
+
+def listed(value: str | Iterable[str] | None) -> list[str]:
+    """One name or several as a list."""
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else [str(one) for one in value]
+
+
+def bits(name: str, value: Any, swap: bool = False) -> _native.Bits:
+    """Format, shape and storage bits of an array; axes 1 and 2 exchanged if `swap`."""
+    array = _known(name, value)
+    if isinstance(array, memoryview):
+        dtype, shape, raw = _of_buffer(name, array)
+        if swap:
+            raise TypeError(f"{name}: expected an array of a library for layout bnhd, got a buffer")
+        return dtype, shape, raw
+    dtype, shape = source.shape_of(array)
+    swap = swap and len(shape) == 4
+    if swap:
+        shape[1], shape[2] = shape[2], shape[1]
+    return dtype, shape, source.read(array, swap)
+
+
+def _known(name: str, value: Any) -> Any:
+    """The array itself if its library is known, else what DLPack, the array interface or the buffer protocol make of it."""
+    if source.shape_of(value) is not None:
+        return value
+    loaded = sys.modules.get
+    torch, numpy = loaded("torch"), loaded("numpy")
+    if type(value).__module__.split(".")[0] == "cupy":
+        return value.get()
+    if hasattr(value, "__dlpack__"):
+        for library in (torch, numpy):
+            try:
+                if library is not None:
+                    return library.from_dlpack(value)
+            except (TypeError, RuntimeError, BufferError, ValueError):
+                pass
+    if numpy is not None and hasattr(value, "__array_interface__"):
+        return numpy.asarray(value)
+    try:
+        return memoryview(value)
+    except TypeError:
+        what = type(value).__name__
+        raise TypeError(f"{name}: expected an array of NumPy, PyTorch, JAX or CuPy, or a buffer, got {what}") from None
+
+
+_FORMATS = {"d": "float64", "f": "float32", "e": "float16", "?": "bool"}
+
+
+def _of_buffer(name: str, view: memoryview) -> _native.Bits:
+    code = view.format.lstrip("@=<")
+    if code not in _FORMATS:
+        raise TypeError(f"{name}: expected a buffer of format {', '.join(_FORMATS)}, got {view.format}")
+    raw = view.tobytes()
+    if sys.byteorder == "big":
+        size = view.itemsize
+        raw = b"".join(raw[at : at + size][::-1] for at in range(0, len(raw), size))
+    return _FORMATS[code], list(view.shape or ()), raw
+
+
+def numbers(name: str, value: Any) -> list[int]:
+    """Whole numbers of a list or of an array."""
+    try:
+        return [int(one) for one in (value.tolist() if hasattr(value, "tolist") else value)]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected whole numbers, got {type(value).__name__}") from None
+
+
+def _arrays_of(function: Callable[..., Any]) -> str | None:
+    """The array library that a function stands on: those among the modules that its own module names."""
+    inner = function
+    while isinstance(inner, functools.partial) or hasattr(inner, "__wrapped__"):
+        inner = inner.func if isinstance(inner, functools.partial) else inner.__wrapped__
+    names = [getattr(inner, "__module__", None) or type(inner).__module__, type(inner).__module__]
+    spaces = [getattr(inner, "__globals__", {}), getattr(getattr(inner, "forward", None), "__globals__", {})]
+    names += [value.__name__ for space in spaces for value in space.values() if isinstance(value, ModuleType)]
+    names += [getattr(value, "__module__", None) or "" for space in spaces for value in space.values()]
+    roots = {name.split(".")[0] for name in names if isinstance(name, str)}
+    return next((library for library in ("torch", "jax", "numpy") if library in roots), None)
+
+
+def bound(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """The caller of a function."""
+    if not callable(function):
+        raise TypeError(f"target: expected a function, got {type(function).__name__}")
+    hello = dict(options)
+    if hello.get("arrays") is None:
+        hello["arrays"] = _arrays_of(function)
+    layout = hello.get("layout", "bhnd")
+    if layout not in ("bhnd", "bnhd"):
+        raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")
+    try:
+        return source.Caller(function, getattr(function, "__name__", type(function).__name__), os.getcwd(), hello)
+    except source.LoadError as error:
+        hint = f"\nhint: {error.hint}" if error.hint else ""
+        raise ValueError(f"target: {error.message}{hint}") from None
+
+
+def answered(caller: Any) -> Callable[..., Any]:
+    """What the bindings call: tensors, numbers and what is wanted in, an answer out."""
+    return functools.partial(source.answered, caller)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """`module:function`, as the command line names it."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    module = getattr(function, "__module__", None)
+    return f"{module}:{name}" if module else name
+
+
+def info_of(caller: Any) -> str:
+    """Versions, arrays and argument mapping as JSON."""
+    return json.dumps(caller.info())

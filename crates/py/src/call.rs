@@ -1,0 +1,159 @@
+//! A call and what came back, between storage bits and tensors; judging one answer.
+
+use std::collections::BTreeMap;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use qkvet_engine::format;
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::lowering::Want;
+use qkvet_gen::check_call;
+use qkvet_run::answer::{Judged, Ruler};
+use qkvet_run::runner::self_test;
+use qkvet_spec::{BoolTensor, Call, CallOptions, Catalog, Dtype, Output, Tensor, Verdict, Window};
+use serde_json::json;
+
+use crate::check::{Declared, catalog, invalid};
+
+/// Format, shape and storage bits (little-endian, row-major) of an array.
+pub(crate) type Bits = (String, Vec<usize>, PyBackedBytes);
+
+/// The tensor of some storage bits.
+pub(crate) fn tensor(name: &str, (dtype, shape, bits): &Bits) -> PyResult<Tensor> {
+    let format = Dtype::from_name(dtype).ok_or_else(|| {
+        let known = Dtype::ALL.map(Dtype::name).join(", ");
+        PyValueError::new_err(format!("format at {name}: expected one of {known}, got {dtype}"))
+    })?;
+    let size = shape.iter().try_fold(format.size(), |size, n| size.checked_mul(*n));
+    if size != Some(bits.len()) {
+        let what = format!("bytes at {name}: expected those of {dtype} of shape {shape:?}, got {}", bits.len());
+        return Err(PyValueError::new_err(what));
+    }
+    Ok(Tensor { dtype: format, shape: shape.clone(), data: format::decode(bits, format) })
+}
+
+fn mask((dtype, shape, bits): &Bits) -> PyResult<BoolTensor> {
+    if dtype != "bool" {
+        let hint = "hint: numbers that are added to the scores are a bias";
+        return Err(PyValueError::new_err(format!("format at mask: expected bool, got {dtype}\n{hint}")));
+    }
+    Ok(BoolTensor { shape: shape.clone(), data: bits.iter().map(|x| *x != 0).collect() })
+}
+
+/// One call of attention.
+#[pyclass(frozen, name = "Call", module = "qkvet._native")]
+pub(crate) struct NativeCall {
+    call: Call,
+}
+
+#[pymethods]
+impl NativeCall {
+    /// Of tensors by name and the options that are numbers.
+    #[new]
+    #[pyo3(signature = (tensors, *, scale=None, causal=false, softcap=None, window=None, key_lengths=None, query_lengths=None))]
+    #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "as Python passes them")]
+    fn new(
+        tensors: BTreeMap<String, Bits>,
+        scale: Option<f64>,
+        causal: bool,
+        softcap: Option<f64>,
+        window: Option<(Option<usize>, Option<usize>)>,
+        key_lengths: Option<Vec<usize>>,
+        query_lengths: Option<Vec<usize>>,
+    ) -> PyResult<Self> {
+        let optional = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
+        let needed = |name: &str| {
+            optional(name)?.ok_or_else(|| PyValueError::new_err(format!("{name}: expected an array, got none")))
+        };
+        // Farther than all keys is as far as any.
+        let most = tensors.values().flat_map(|bits| bits.1.iter().copied()).max().unwrap_or(0);
+        let side = |side: Option<usize>| side.map(|side| side.min(most));
+        let window = window.map(|(left, right)| Window { left: side(left), right: side(right) });
+        let options = CallOptions {
+            scale,
+            causal,
+            mask: tensors.get("mask").map(mask).transpose()?,
+            bias: optional("bias")?,
+            softcap,
+            window: window.filter(|window| *window != Window::default()),
+            sinks: optional("sinks")?,
+            alibi_slopes: optional("alibi_slopes")?,
+            key_lengths,
+            query_lengths,
+            packed: None,
+        };
+        let (query, key, value) = (needed("query")?, needed("key")?, needed("value")?);
+        let call = Call { query, key, value, options, return_weights: false, return_lse: false };
+        check_call(&call).map_err(invalid)?;
+        Ok(Self { call })
+    }
+
+    /// The verdict on an output, as JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+    fn judge(
+        &self,
+        py: Python<'_>,
+        output: Bits,
+        conventions: Vec<String>,
+        contract: Option<String>,
+    ) -> PyResult<String> {
+        let output = Output { output: tensor("out", &output)?, weights: None, lse: None, inputs_unchanged: true };
+        let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()])?;
+        py.detach(|| {
+            self_test().map_err(invalid)?;
+            declared.with_ruler(self.call.dtype(), |ruler| {
+                let Judged { outcome, elements, refuted } = ruler.judge(&self.call, &output);
+                let explanation = (outcome.verdict == Verdict::Fail).then(|| ruler.explain(&outcome.calls)).flatten();
+                let verdict = json!({
+                    "verdict": outcome.verdict,
+                    "margin": outcome.margin.is_finite().then_some(outcome.margin),
+                    "contract": ruler.contract.contract,
+                    "evidence": outcome.evidence,
+                    "elements": elements,
+                    "refuted": refuted,
+                    "explanation": explanation,
+                });
+                Ok(verdict.to_string())
+            })
+        })
+    }
+
+    /// Midpoint and radius of the exact output as float64 bits, and their shape.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+    fn reference<'py>(
+        &self,
+        py: Python<'py>,
+        conventions: Vec<String>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, [usize; 4])> {
+        let declared = Declared::conventions(&conventions)?;
+        let (mid, rad, shape) = py.detach(|| {
+            self_test().map_err(invalid)?;
+            // The enclosure is that of the exact function: any contract will do.
+            let contract = catalog()?.default_contract(Dtype::Float64).map_err(invalid)?;
+            declared.with_meaning(|meaning| {
+                let expected = interpret(meaning, &self.call, contract, Want::Output);
+                let bits = |of: fn(&qkvet_engine::ball::Ball) -> f64| {
+                    expected.exact.iter().flat_map(|ball| of(ball).to_le_bytes()).collect::<Vec<u8>>()
+                };
+                Ok((bits(|ball| ball.mid), bits(|ball| ball.rad), expected.shape))
+            })
+        })?;
+        Ok((PyBytes::new(py, &mid), PyBytes::new(py, &rad), shape))
+    }
+}
+
+/// The catalog that is built in, read once.
+pub(crate) fn embedded() -> Result<&'static Catalog, String> {
+    static CATALOG: std::sync::OnceLock<Result<Catalog, String>> = std::sync::OnceLock::new();
+    CATALOG.get_or_init(|| Catalog::embedded().map_err(|error| error.to_string())).as_ref().map_err(Clone::clone)
+}
+
+impl Declared {
+    /// What a judge of calls in this format needs.
+    pub(crate) fn with_ruler<T>(&self, dtype: Dtype, act: impl FnOnce(Ruler<'_>) -> PyResult<T>) -> PyResult<T> {
+        let contract = self.contract(dtype)?;
+        act(Ruler { catalog: catalog()?, conventions: &self.conventions, contract })
+    }
+}

@@ -1,0 +1,147 @@
+//! A Python function of this process as a target.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use qkvet_engine::format;
+use qkvet_run::config::TargetEntry;
+use qkvet_run::python::PythonInfo;
+use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
+use qkvet_spec::{Call, Dtype, Output, Packed, Response, Target, Tensor};
+
+use crate::call::{Bits, tensor};
+
+/// The function behind `answered` of the caller's source, with that caller bound: tensors, numbers and what is wanted in, an answer out.
+pub(crate) struct OwnFunction {
+    answered: Py<PyAny>,
+}
+
+impl OwnFunction {
+    pub(crate) fn new(answered: Py<PyAny>) -> Self {
+        Self { answered }
+    }
+}
+
+impl Target for OwnFunction {
+    fn call(&mut self, call: &Call) -> Response {
+        Python::attach(|py| answer(py, &self.answered, call).unwrap_or_else(|error| Response::Error(error.to_string())))
+    }
+}
+
+/// The target of this name.
+pub(crate) fn named(py: Python<'_>, name: &str, answered: &Py<PyAny>, info: &str) -> NamedTarget {
+    let environment = serde_json::from_str::<PythonInfo>(info).map(|info| info.describe()).unwrap_or_default();
+    let answered = answered.clone_ref(py);
+    let open = move || {
+        let answered = Python::attach(|py| answered.clone_ref(py));
+        OpenTarget::live(OwnFunction::new(answered), environment.clone())
+    };
+    let own = OwnTarget::new(open, again);
+    NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }
+}
+
+/// `qkvet.replay(function, 'qk1:…', contract='f32')`. Neither tokens nor names hold what Python would read otherwise.
+fn again(Again { token, conventions, contract }: &Again<'_>) -> String {
+    let conventions: Vec<String> = conventions.iter().map(|one| format!("'{one}'")).collect();
+    let declared =
+        if conventions.is_empty() { String::new() } else { format!(", convention=[{}]", conventions.join(", ")) };
+    format!("qkvet.replay(function, '{token}'{declared}, contract='{contract}')")
+}
+
+fn answer(py: Python<'_>, answered: &Py<PyAny>, call: &Call) -> PyResult<Response> {
+    let mut want = vec!["output"];
+    want.extend(call.return_weights.then_some("weights"));
+    want.extend(call.return_lse.then_some("lse"));
+    let answer = answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?))?;
+    let answer = answer.cast_into::<PyDict>()?;
+    let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
+    let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());
+    let status: String = item("status")?.map_or_else(|| Ok(String::new()), |status| status.extract())?;
+    Ok(match status.as_str() {
+        "ok" => {
+            let tensors: std::collections::BTreeMap<String, Bits> =
+                item("tensors")?.map_or_else(|| Ok(Default::default()), |found| found.extract())?;
+            let read = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
+            let Some(output) = read("output")? else { return Ok(Response::Malformed("no output".to_owned())) };
+            let (weights, lse) = (read("weights")?, read("lse")?);
+            let inputs_unchanged = item("inputs_unchanged")?.is_none_or(|same| same.is_truthy().unwrap_or(true));
+            Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged }))
+        }
+        "unsupported" => Response::Unsupported(reason()?),
+        "refused" => Response::Refused(reason()?),
+        "malformed" => Response::Malformed(reason()?),
+        _ => Response::Error(reason()?),
+    })
+}
+
+/// Every tensor of a call, by name.
+pub(crate) fn tensors<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, PyDict>> {
+    let (dict, options) = (PyDict::new(py), &call.options);
+    let set = |name: &str, dtype: &str, shape: &[usize], bits: &[u8]| {
+        let bits = PyBytes::new(py, bits);
+        dict.set_item(
+            name,
+            PyTuple::new(
+                py,
+                [dtype.into_pyobject(py)?.into_any(), PyList::new(py, shape)?.into_any(), bits.into_any()],
+            )?,
+        )
+    };
+    let float = |name: &str, tensor: &Tensor| {
+        set(name, tensor.dtype.name(), &tensor.shape, &format::encode(&tensor.data, tensor.dtype))
+    };
+    float("query", &call.query)?;
+    float("key", &call.key)?;
+    float("value", &call.value)?;
+    if let Some(mask) = &options.mask {
+        set("mask", "bool", &mask.shape, &mask.data.iter().map(|x| u8::from(*x)).collect::<Vec<_>>())?;
+    }
+    for (name, tensor) in [("bias", &options.bias), ("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)]
+    {
+        tensor.iter().try_for_each(|tensor| float(name, tensor))?;
+    }
+    let offsets = |of: fn(&Packed) -> &Vec<usize>| options.packed.as_ref().map(of);
+    for (name, numbers) in [
+        ("key_lengths", options.key_lengths.as_ref()),
+        ("query_lengths", options.query_lengths.as_ref()),
+        ("query_offsets", offsets(|packed| &packed.query_offsets)),
+        ("key_offsets", offsets(|packed| &packed.key_offsets)),
+    ] {
+        if let Some(numbers) = numbers {
+            let bits: Vec<u8> = numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect();
+            set(name, "int64", &[numbers.len()], &bits)?;
+        }
+    }
+    Ok(dict)
+}
+
+/// The options of a call that are numbers, as the wire names them.
+fn params<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, PyDict>> {
+    let (dict, options) = (PyDict::new(py), &call.options);
+    if let Some(scale) = options.scale {
+        dict.set_item("scale", scale)?;
+    }
+    if let Some(softcap) = options.softcap {
+        dict.set_item("softcap", softcap)?;
+    }
+    if options.causal {
+        dict.set_item("causal", true)?;
+    }
+    if let Some(window) = options.window {
+        let sides = PyDict::new(py);
+        sides.set_item("left", window.left)?;
+        sides.set_item("right", window.right)?;
+        dict.set_item("window", sides)?;
+    }
+    Ok(dict)
+}
+
+/// The formats of these names.
+pub(crate) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, String> {
+    let find = |name: &String| {
+        Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
+            let known = Dtype::CHECKED.map(Dtype::name).join(", ");
+            format!("dtype at {name}: expected one of {known}, got another")
+        })
+    };
+    names.iter().map(find).collect()
+}

@@ -1,0 +1,108 @@
+//! One answer to one call, with no target behind it: judged, and explained where it is wrong.
+
+use qkvet_diagnose::{Answered, Named, cause, conventions_that_explain, describe_call};
+use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::law::{CallRecord, Outcome, judge_call};
+use qkvet_engine::lowering::Want;
+use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Meaning, Output};
+use serde::Serialize;
+
+use crate::conventions::meaning_of;
+use crate::runner::{cause_lines, convention_lines};
+
+/// By what an answer is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruler<'a> {
+    /// The knowledge.
+    pub catalog: &'a Catalog,
+    /// Conventions declared.
+    pub conventions: &'a [&'a Convention],
+    /// The arithmetic claimed.
+    pub contract: &'a Contract,
+}
+
+/// What is known of one answer.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The verdict with its evidence.
+    pub outcome: Outcome,
+    /// Elements of the output.
+    pub elements: usize,
+    /// How many of them no implementation under the contract may return; 0 where the form is wrong already.
+    pub refuted: usize,
+}
+
+/// What a wrong answer may come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// One line.
+    pub title: String,
+    /// The fault or the standard, and how much it explains.
+    pub cause: String,
+    /// The convention that would have to be declared, `field=value`; absent for a fault.
+    pub declare: Option<String>,
+    /// How the fault looks.
+    pub hint: Option<String>,
+}
+
+/// Multiplications of one enclosure beyond which an explanation is not looked for: each of some hundred candidates takes one.
+const MOST_WORK: usize = 1 << 22;
+
+impl Ruler<'_> {
+    /// The exact function claimed.
+    pub fn meaning(&self) -> Meaning {
+        meaning_of(self.conventions)
+    }
+
+    /// Judges an output as a check judges the call of a case.
+    ///
+    /// # Error bound
+    /// That of [`interpret`]: a `FAIL` is proved.
+    pub fn judge(&self, call: &Call, output: &Output) -> Judged {
+        let meaning = self.meaning();
+        let expected = interpret(&meaning, call, self.contract, Want::Output);
+        let outcome = judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut Answered(output));
+        let (elements, refuted) = (output.output.data.len(), refuted(&expected, output));
+        Judged { outcome, elements, refuted }
+    }
+
+    /// Which convention or single fault explains what a target returned for calls that failed; `None` if none does or the calls are too large
+    /// to try them.
+    pub fn explain(&self, calls: &[CallRecord]) -> Option<Explanation> {
+        let work = |record: &CallRecord| {
+            let d = record.call.dims();
+            [d.h_q, d.n_q, d.n_k, d.d_k + d.d_v].iter().fold(d.b, |product, n| product.saturating_mul(*n))
+        };
+        if calls.is_empty() || calls.iter().map(work).fold(0, usize::saturating_add) > MOST_WORK {
+            return None;
+        }
+        let (meaning, failures) = (self.meaning(), [(calls, self.contract)]);
+        let declared: Vec<&str> = self.conventions.iter().map(|convention| convention.field.as_str()).collect();
+        let known = self.catalog.conventions.values();
+        if let Some(found) = conventions_that_explain(&failures, &meaning, known, &declared).first() {
+            let (title, cause) = convention_lines(found);
+            let declare = Some(format!("{}={}", found.field, found.value));
+            return Some(Explanation { title, cause, declare, hint: None });
+        }
+        // What is wrong in some rows looks as if they had not been written, and one answer cannot tell. Pairs of faults, which a whole
+        // run is held against, take minutes.
+        let faults = self.catalog.faults.values().filter(|fault| fault.behavior.is_none());
+        let causes = cause(&failures, &[], &meaning, faults);
+        let rival = causes.get(1).map(|rival| (rival.faults.clone(), 1, 1));
+        let named = Named { faults: causes.first()?.faults.clone(), members: vec![0], of: 1, rival };
+        let (title, cause, hint) = cause_lines(&named);
+        Some(Explanation { title, cause, declare: None, hint: Some(hint) })
+    }
+}
+
+/// Format, extents and options of a case in one line.
+pub fn describe(case: &Case) -> String {
+    describe_call(case)
+}
+
+fn refuted(expected: &Expected, output: &Output) -> usize {
+    if output.output.shape != expected.shape {
+        return 0;
+    }
+    output.output.data.iter().enumerate().filter(|(at, x)| !expected.holds(*at, **x)).count()
+}

@@ -1,0 +1,121 @@
+//! `lib:FILE`: a function of a shared library, called in a worker.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qkvet_spec::{Dtype, SpecError};
+
+use super::prototype::Prototype;
+use super::worker::NativeWorker;
+use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
+use crate::python::Layout;
+
+/// How often a worker is started again: as often as a program.
+const MAX_RESTARTS: u32 = 200;
+
+/// The command of the binary that is a worker.
+pub const WORKER_COMMAND: &str = "native-worker";
+
+/// A shared library and how its function is called.
+#[derive(Clone, Debug)]
+pub struct LibraryConfig {
+    /// The file as the user wrote it.
+    pub library: String,
+    /// Folder that it is relative to, and that the worker runs in.
+    pub folder: PathBuf,
+    /// The binary that answers [`WORKER_COMMAND`].
+    pub binary: PathBuf,
+    /// The prototype of its function; none: it is `qkvet_attention_v1`.
+    pub prototype: Option<String>,
+    /// Order of the axes of query, key, value and output.
+    pub layout: Layout,
+    /// For how long to wait and how often to start again.
+    pub limits: Limits,
+}
+
+impl LibraryConfig {
+    /// A library by its file, nothing declared.
+    pub fn new(library: &str, folder: &Path, binary: PathBuf) -> Self {
+        Self {
+            library: library.to_owned(),
+            folder: folder.to_owned(),
+            binary,
+            prototype: None,
+            layout: Layout::default(),
+            limits: Limits::new(MAX_RESTARTS),
+        }
+    }
+
+    /// Declares the prototype of the function. If `dtypes` is one format of sixteen bits, it is what `uint16_t` stands for.
+    ///
+    /// # Errors
+    /// What is wrong with the prototype, in its place.
+    pub fn declare(&mut self, prototype: &str, dtypes: &[Dtype]) -> Result<(), SpecError> {
+        let text = Prototype::with_format(prototype, dtypes);
+        Prototype::parse(&text)?;
+        self.prototype = Some(text);
+        Ok(())
+    }
+
+    /// Starts a worker and greets it.
+    ///
+    /// # Errors
+    /// [`StartError`] if the library or the function cannot be loaded.
+    pub fn start(&self) -> Result<ProcessTarget, StartError> {
+        ProcessTarget::start(self.launch())
+    }
+
+    pub(crate) fn launch(&self) -> Launch {
+        let worker = NativeWorker {
+            library: self.folder.join(&self.library),
+            prototype: self.prototype.clone(),
+            layout: self.layout,
+        };
+        Launch {
+            name: format!("lib:{}", self.library),
+            whose: Program::Library,
+            program: self.binary.clone(),
+            arguments: std::iter::once(WORKER_COMMAND.into()).chain(worker.to_arguments()).collect(),
+            folder: Some(self.folder.clone()),
+            python: None,
+            limits: self.limits.clone(),
+        }
+    }
+}
+
+impl NativeWorker {
+    /// The words of a command line that [`from_arguments`](Self::from_arguments) reads.
+    fn to_arguments(&self) -> Vec<OsString> {
+        let layout = match self.layout {
+            Layout::Bhnd => "bhnd",
+            Layout::Bnhd => "bnhd",
+        };
+        vec![self.library.clone().into(), layout.into(), self.prototype.clone().unwrap_or_default().into()]
+    }
+
+    /// The worker that a command line asks for; `None` if it is not one of ours.
+    pub fn from_arguments(words: &[OsString]) -> Option<Self> {
+        let [library, layout, prototype] = words else { return None };
+        Some(Self {
+            library: library.into(),
+            prototype: prototype.to_str().filter(|text| !text.is_empty()).map(str::to_owned),
+            layout: if layout == "bnhd" { Layout::Bnhd } else { Layout::Bhnd },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_told_what_it_is_to_do() {
+        for layout in [Layout::Bhnd, Layout::Bnhd] {
+            for prototype in [None, Some("void f()".to_owned())] {
+                let worker = NativeWorker { library: "/a b/x.so".into(), prototype, layout };
+                assert_eq!(NativeWorker::from_arguments(&worker.to_arguments()), Some(worker));
+            }
+        }
+        assert_eq!(NativeWorker::from_arguments(&["x".into()]), None);
+    }
+}

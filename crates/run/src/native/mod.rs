@@ -1,0 +1,19 @@
+//! Functions of shared libraries (`lib:FILE`): a worker process loads the library and speaks the wire for it.
+//!
+//! [`LibraryConfig`] says what to call, [`NativeWorker`] is the other side: the same binary, started again. A function's
+//! prototype says what it takes (`prototype`, `role`), `door` makes its arguments, or `abi` the struct of a function of ours;
+//! `arena` is the memory, `foreign` makes the call. What
+//! becomes of a worker that dies is the business of `process`.
+
+mod abi;
+mod arena;
+mod config;
+mod door;
+mod foreign;
+mod posed;
+mod prototype;
+mod role;
+mod worker;
+
+pub use config::{LibraryConfig, WORKER_COMMAND};
+pub use worker::NativeWorker;

@@ -1,0 +1,59 @@
+//! What a target computes, recovered from its outputs, with known conventions by name.
+
+use qkvet_diagnose::{Probed, applied, followed};
+use qkvet_spec::{Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention};
+
+use crate::process::StartError;
+use crate::target::NamedTarget;
+
+/// Starts a target and asks it what tells the values of each field apart.
+///
+/// # Errors
+/// A target that cannot be started.
+pub fn probe(
+    target: &NamedTarget,
+    contract: &Contract,
+    dtype: Dtype,
+    declared: &[&Convention],
+    catalog: &Catalog,
+) -> Result<Probe, StartError> {
+    let mut open = target.kind.open()?;
+    let meaning = applied(&Meaning::standard(), declared);
+    let probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
+    Ok(assembled(&target.name, open.environment, contract, declared, probed, catalog))
+}
+
+/// The report: what is a known convention is named, the rest is a patch.
+fn assembled(
+    target: &str,
+    environment: Vec<String>,
+    contract: &Contract,
+    declared: &[&Convention],
+    probed: Probed,
+    catalog: &Catalog,
+) -> Probe {
+    let Probed { fields, meaning, calls } = probed;
+    let found = followed(&meaning, catalog.conventions.values());
+    let shown_by = |convention: &Convention| {
+        let names: Vec<String> = convention.meaning.entries().into_iter().map(|(name, _)| name).collect();
+        let shows = fields.iter().find(|field| field.meaning.entries().iter().any(|(name, _)| names.contains(name)));
+        shows.map(|field| field.field.clone()).unwrap_or_default()
+    };
+    let conventions = found.iter().map(|convention| ProbedConvention {
+        field: convention.field.clone(),
+        value: convention.value.clone(),
+        shown_by: shown_by(convention),
+    });
+    Probe {
+        tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
+        target: target.to_owned(),
+        environment,
+        dtype: contract.dtype.to_string(),
+        contract: contract.contract.clone(),
+        declared: declared.iter().map(|one| format!("{}={}", one.field, one.value)).collect(),
+        calls,
+        conventions: conventions.collect(),
+        meaning: MeaningPatch::between(&applied(&Meaning::standard(), &found), &meaning),
+        fields,
+    }
+}

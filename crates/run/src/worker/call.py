@@ -1,0 +1,132 @@
+# One call of the function: from storage bits to arrays, to keyword arguments, and back to storage bits.
+
+class Caller:
+    """A function with what it takes. `hello` holds what a Python target declares: arrays, device, layout, supports."""
+
+    def __init__(self, function, name, folder, hello):
+        self.function, self.folder = function, folder
+        mask_takes_bias = bool(hello.get("mask_takes_bias"))
+        self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
+        self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
+        self.swapped = hello.get("layout") == "bnhd"
+        if is_layer(function):
+            if self.swapped:
+                raise LoadError("layout", "a layer has no axis of heads, got layout bnhd", "leave --layout out")
+            self.function = Layer(function, self.library)
+
+    def info(self):
+        versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
+        for name in ("numpy", "torch", "jax", "ml_dtypes"):
+            version = getattr(sys.modules.get(name), "__version__", None)
+            if version is not None:
+                versions[name] = str(version)
+        return {
+            "arrays": self.library.name,
+            "versions": versions,
+            "arguments": self.arguments,
+            "always": self.always,
+            "layer": isinstance(self.function, Layer),
+            "notes": [self.note] if self.note else [],
+        }
+
+    def keywords(self, tensors, params, want, width):
+        """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
+        params = dict(params)
+        given = {name: array for name, array in tensors.items() if name not in ("query", "key", "value")}
+        for name in ("scale", "softcap"):
+            exact, number = params.pop(name + "_hex", None), params.pop(name, None)
+            if exact is not None or number is not None:
+                given[name] = float(number) if exact is None else float.fromhex(exact)
+        window = params.pop("window", None)
+        if window is not None:
+            given["window"] = (window.get("left"), window.get("right"))
+        if params.pop("causal", False):
+            given["causal"] = True
+        given.update({"return_" + name: True for name in want if name != "output"})
+        for option in list(given) + list(params):
+            if option not in self.arguments:
+                raise Unsupported("no argument for %s" % option)
+        if {"mask", "bias"} <= set(given) and self.arguments["mask"] == self.arguments["bias"]:
+            raise Unsupported("mask and bias share the argument %s" % self.arguments["mask"])
+        named = {}
+        if self.always:
+            absent = {"scale": 1 / math.sqrt(width or 1), "window": (None, None)}
+            absent.update(dict.fromkeys(("causal", "return_weights", "return_lse"), False))
+            named = {self.arguments[option]: absent.get(option) for option in self.always}
+        named.update({self.arguments[option]: value for option, value in given.items()})
+        return named
+
+    def call(self, given, params, want):
+        """The answer to one call; a tensor is `(dtype, shape, bits)` here and there."""
+        raws, tensors = {}, {}
+        for name, (dtype, shape, raw) in given.items():
+            if dtype == "int64":
+                dtype, raw = "int32", narrowed(name, raw)
+            raws[name], tensors[name] = raw, self.library.make(dtype, shape, raw)
+            if self.swapped and name in ("query", "key", "value"):
+                tensors[name] = self.library.swap(tensors[name])
+        forms = {name: (array.dtype, tuple(array.shape)) for name, array in tensors.items()}
+        named = self.keywords(tensors, params, want, given["query"][1][-1])
+        inputs = [tensors[name] for name in ("query", "key", "value")]
+        try:
+            result = self.function(*inputs, **named)
+        except Malformed as error:  # of a layer
+            return {"status": "malformed", "reason": str(error)}
+        except NotImplementedError as error:
+            words = " ".join(str(error).split())[:600]
+            return {"status": "unsupported", "reason": words or text(error) + place(error, self.folder)}
+        except (ValueError, TypeError) as error:
+            return {"status": "refused", "reason": text(error) + place(error, self.folder)}
+        except BaseException as error:
+            return self.failed(error)
+        try:
+            answer = {"status": "ok", "tensors": self.collect(result, want)}
+            answer["inputs_unchanged"] = getattr(self.function, "inputs_unchanged", True) and all(
+                self.unchanged(name, tensors[name], forms[name], raws[name]) for name in tensors
+            )
+            return answer
+        except Malformed as error:
+            return {"status": "malformed", "reason": str(error)}
+        except BaseException as error:  # work that a device does late fails here
+            return self.failed(error, "reading the result raised ")
+
+    def failed(self, error, before=""):
+        reason = text(error)
+        answer = {"status": "error", "reason": before + reason + place(error, self.folder)}
+        if "CUDA error" in reason or "device-side assert" in reason:
+            answer["fatal"] = True  # such an error poisons every later call of the process
+        return answer
+
+    def collect(self, result, want):
+        beside = [name for name in ("weights", "lse") if name in want]
+        if beside and not (isinstance(result, (tuple, list)) and len(result) > len(beside)):
+            count = " of %d" % len(result) if isinstance(result, (tuple, list)) else ""
+            raise Malformed("expected a tuple (output, %s), got %s" % (", ".join(beside), type(result).__name__ + count))
+        if isinstance(result, (tuple, list)):
+            if not result:
+                raise Malformed("output: expected an array, got an empty %s" % type(result).__name__)
+            if shape_of(result[0]) is None:
+                first = type(result[0]).__name__
+                raise Malformed("output: expected an array, got a %s of %s" % (type(result).__name__, first))
+        else:
+            result = [result]
+        found = {"output": result_tensor("output", result[0], self.swapped)}
+        found.update({name: result_tensor(name, value, False) for name, value in zip(beside, result[1:])})
+        return found
+
+    def unchanged(self, name, array, form, raw):
+        swap = self.swapped and name in ("query", "key", "value")
+        try:
+            return (array.dtype, tuple(array.shape)) == form and read(array, swap) == raw
+        except (Malformed, RuntimeError):  # a jax array that was donated is gone
+            return False
+
+
+def answered(caller, given, params, want):
+    """The answer of the caller, whatever happens before the call."""
+    try:
+        return caller.call(given, params, want)
+    except Unsupported as error:
+        return {"status": "unsupported", "reason": str(error)}
+    except BaseException as error:
+        return {"status": "error", "reason": "before the call: " + text(error)}

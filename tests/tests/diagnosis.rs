@@ -1,0 +1,151 @@
+//! Diagnosis on the atlas itself, with a seed that no suite uses: the fault behind failing cases is named, and of two at once one.
+
+use qkvet_diagnose::{Cause, FORMATS, Records, cause, named, thinned};
+use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, refused_call};
+use qkvet_engine::simulate::Simulator;
+use qkvet_engine::strike::touches;
+use qkvet_gen::{build, plans};
+use qkvet_spec::{Catalog, Contract, Execution, Fault, Meaning, Verdict};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
+const SEED: u64 = 20_261;
+/// Every so many plans of core is a case here, for single faults and for pairs.
+const STEP: usize = 7;
+const STEP_OF_PAIRS: usize = 23;
+/// Pairs of faults that are looked at.
+const PAIRS: usize = 60;
+/// Failures of a fault that are looked at.
+const MOST: usize = 12;
+/// Right cases that are held against a cause.
+const MOST_RIGHT: usize = 200;
+
+type Recorded<'a> = (Vec<CallRecord>, &'a Contract);
+
+/// Failing cases of a target, and numbers of those that it got right.
+#[derive(Default)]
+struct Evidence<'a> {
+    failing: Vec<Recorded<'a>>,
+    passing: Vec<usize>,
+}
+
+/// Every case as a right target answers it, and what each set of faults does to them.
+fn evidence<'a>(catalog: &'a Catalog, sets: &[Vec<&Fault>], step: usize) -> (Vec<Recorded<'a>>, Vec<Evidence<'a>>) {
+    let suite = &catalog.suites["core"];
+    let laws = catalog.suite_laws(suite).expect("known laws");
+    let base = Meaning::standard();
+    let plans: Vec<_> = plans(suite, &laws, &FORMATS, SEED).into_iter().step_by(step).collect();
+    let simulator = |faults: &Vec<&Fault>| {
+        let right = Simulator::new(base.clone(), Execution::standard());
+        faults.iter().fold(right, |target, fault| target.with_fault(Fault::clone(fault)))
+    };
+    let mut targets: Vec<(Simulator, Evidence<'a>)> =
+        sets.iter().map(|faults| (simulator(faults), Evidence::default())).collect();
+    let mut cases = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        let law = &catalog.laws[&plan.law];
+        let contract = catalog.default_contract(plan.dtype).expect("a contract");
+        let case = build(law, plan).expect("a case");
+        let (answers, judge) = (Answers::default(), Judge { meaning: &base, contract });
+        let mut right = Simulator::new(base.clone(), Execution::standard());
+        let calls = evaluate_by(law, &case, judge, &answers, &mut right).expect("a verdict").calls;
+        let refused = refused_call(law, &case).expect("a call");
+        let work = |(faults, (target, evidence)): (&Vec<&Fault>, &mut (Simulator, Evidence<'a>))| {
+            let mut asked = calls.iter().map(|record| &record.call).chain(&refused);
+            let is_touched = asked.any(|call| faults.iter().any(|fault| touches(fault, &base, call)));
+            if !is_touched {
+                evidence.passing.push(number);
+            } else if evidence.failing.len() < MOST {
+                let outcome = evaluate_by(law, &case, judge, &answers, target).expect("a verdict");
+                match outcome.verdict {
+                    Verdict::Fail => evidence.failing.push((outcome.calls, contract)),
+                    Verdict::Pass => evidence.passing.push(number),
+                    _ => {}
+                }
+            }
+        };
+        sets.iter().zip(&mut targets).for_each(work);
+        cases.push((calls, contract));
+    }
+    (cases, targets.into_iter().map(|(_, evidence)| evidence).collect())
+}
+
+/// What failed, and what is held against a cause of it.
+fn told<'a, R>(
+    cases: &'a [Recorded<'_>],
+    evidence: &'a Evidence<'_>,
+    ask: impl FnOnce(&Records<'_>, &Records<'_>) -> R,
+) -> R {
+    fn borrowed<'b>((calls, contract): &'b Recorded<'_>) -> (&'b [CallRecord], &'b Contract) {
+        (calls.as_slice(), contract)
+    }
+    let failing: Vec<_> = evidence.failing.iter().map(borrowed).collect();
+    let passing: Vec<_> = thinned(&evidence.passing, MOST_RIGHT).map(|at| borrowed(&cases[*at])).collect();
+    ask(&failing, &passing)
+}
+
+#[test]
+fn the_fault_behind_failing_cases_is_named() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let faults: Vec<&Fault> = catalog.faults.values().collect();
+    let (cases, all) = evidence(&catalog, &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(), STEP);
+    let pairs: Vec<(&&Fault, &Evidence<'_>)> = faults.iter().zip(&all).collect();
+    let ranked: Vec<(String, usize, Vec<String>)> = pairs
+        .par_iter()
+        .map(|(fault, evidence)| {
+            let shown = |cause: &Cause<'_>| {
+                format!("{} {}-{}", cause.faults[0].fault, cause.explained.len(), cause.contradicted)
+            };
+            let all = faults.iter().copied();
+            let causes: Vec<Cause<'_>> =
+                told(&cases, evidence, |failing, passing| cause(failing, passing, &Meaning::standard(), all));
+            (fault.fault.clone(), evidence.failing.len(), causes.iter().take(4).map(shown).collect())
+        })
+        .collect();
+    let killed: Vec<_> = ranked.iter().filter(|(_, failing, _)| *failing > 0).collect();
+    let named_within = |places: usize| {
+        let is_named = |(fault, _, causes): &&&(String, usize, Vec<String>)| {
+            causes.iter().take(places).any(|cause| cause.split(' ').next() == Some(fault))
+        };
+        killed.iter().filter(|one| is_named(one)).count()
+    };
+    let (first, third) = (named_within(1), named_within(3));
+    let wrong: Vec<String> = killed
+        .iter()
+        .filter(|(fault, _, causes)| causes.first().is_none_or(|cause| cause.split(' ').next() != Some(fault)))
+        .map(|(fault, failing, causes)| format!("{fault} ({failing}): {}", causes.join(", ")))
+        .collect();
+    let text = wrong.join("\n");
+    assert!(first * 100 >= killed.len() * 95, "first in {first} of {}:\n{text}", killed.len());
+    assert!(third * 100 >= killed.len() * 99, "among three in {third} of {}:\n{text}", killed.len());
+}
+
+#[test]
+fn one_of_two_faults_at_once_is_named() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let faults: Vec<&Fault> = catalog.faults.values().collect();
+    // Every pair of the walk has another distance, so that neighbors of the atlas, which are alike, meet others.
+    let pair = |number: usize| {
+        let first = number * 37 % faults.len();
+        vec![faults[first], faults[(first + 11 + 2 * number) % faults.len()]]
+    };
+    let pairs: Vec<Vec<&Fault>> = (0..PAIRS).map(pair).filter(|pair| pair[0].fault != pair[1].fault).collect();
+    let (cases, all) = evidence(&catalog, &pairs, STEP_OF_PAIRS);
+    let outcome = |(pair, evidence): (&Vec<&Fault>, &Evidence<'_>)| {
+        let found = told(&cases, evidence, |failing, passing| named(failing, passing, &Meaning::standard(), &faults));
+        let names: Vec<String> = found
+            .iter()
+            .map(|named| named.faults.iter().map(|fault| fault.fault.as_str()).collect::<Vec<_>>().join("+"))
+            .collect();
+        let is_one =
+            found.iter().any(|named| named.faults.iter().any(|one| pair.iter().any(|of| of.fault == one.fault)));
+        let text = format!("{} + {} ({}): {}", pair[0].fault, pair[1].fault, evidence.failing.len(), names.join(", "));
+        (!evidence.failing.is_empty()).then_some((is_one, text))
+    };
+    let outcomes: Vec<(bool, String)> =
+        pairs.iter().zip(&all).collect::<Vec<_>>().into_par_iter().filter_map(outcome).collect();
+    let told: Vec<&str> = outcomes.iter().map(|(_, text)| text.as_str()).collect();
+    let right = outcomes.iter().filter(|(is_one, _)| *is_one).count();
+    eprintln!("{right} of {}:\n{}", outcomes.len(), told.join("\n"));
+    assert!(outcomes.len() * 10 >= PAIRS * 9, "noticed {} of {PAIRS}", outcomes.len());
+    assert!(right * 100 >= outcomes.len() * 80, "named in {right} of {}:\n{}", outcomes.len(), told.join("\n"));
+}

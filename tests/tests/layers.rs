@@ -1,0 +1,82 @@
+//! Multi-head layers as targets: what is right passes, and what is wrong in a projection, a split or a join is named.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::Path;
+use std::process::Command;
+
+use qkvet_tests::{has_python, python, root, run};
+use tempfile::TempDir;
+
+const LAYER: &str = "examples/numpy_layer.py";
+
+fn check(folder: &Path, target: &str, more: &[&str]) -> qkvet_tests::Finished {
+    run(folder, &[&["check", target, "--suite", "even", "--dtype", "float32", "-q"], more].concat())
+}
+
+/// The example with one text replaced.
+fn changed(text: &str, by: &str) -> TempDir {
+    let source = std::fs::read_to_string(root().join(LAYER)).expect("the example");
+    assert!(source.contains(text), "{text}");
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("layer.py"), source.replace(text, by)).expect("a file");
+    folder
+}
+
+#[test]
+fn right_layers_pass() {
+    if !has_python() {
+        return;
+    }
+    check(root(), &format!("{LAYER}:layer"), &[]).expect(0, &["no finding in"]);
+    let torch = "examples/torch_multihead.py:layer";
+    check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);
+}
+
+#[test]
+fn what_is_wrong_around_the_heads_is_named() {
+    if !has_python() {
+        return;
+    }
+    for (text, by, code) in [
+        ("x_q @ w_q", "x_q @ w_q.T", "QK641"),
+        (" @ w_o", " @ w_o.T", "QK642"),
+        ("heads, -1).swapaxes(1, 2)", "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)", "QK434"),
+        ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
+        ("/ np.sqrt(q.shape[3])", "/ np.sqrt(w_q.shape[0])", "QK1"),
+        ("    q, k, v = split", "    x_q *= 2\n    q, k, v = split", "QK601"),
+    ] {
+        let folder = changed(text, by);
+        check(folder.path(), "layer.py:layer", &[]).expect(1, &[code]);
+    }
+}
+
+#[test]
+fn a_script_asks_the_layer_again() {
+    if !has_python() {
+        return;
+    }
+    let folder = changed(" @ w_o", " @ w_o.T");
+    let report = check(folder.path(), "layer.py:layer", &["--law", "value", "--format", "json"]).json();
+    let script = report["findings"][0]["script"].as_str().expect("a script").to_owned();
+    let python = python().expect("an interpreter");
+    let ended = |target: &Path| {
+        let output = Command::new(&python).arg(&script).arg(target).current_dir(folder.path()).output();
+        output.expect("python runs").status.code()
+    };
+    assert_eq!(ended(&folder.path().join("layer.py")), Some(1));
+    assert_eq!(ended(&root().join(LAYER)), Some(0));
+}
+
+#[test]
+fn what_is_no_layer_is_told() {
+    if !has_python() {
+        return;
+    }
+    let folder = changed(" @ w_o", " @ w_o[:, :1]");
+    check(folder.path(), "layer.py:layer", &[]).expect(1, &["output: expected the shape", "of a layer"]);
+    let folder = changed("heads, causal", "heads, other, causal");
+    check(folder.path(), "layer.py:layer", &[]).expect(3, &["`other`"]);
+    let right = format!("{LAYER}:layer");
+    check(root(), &right, &["--layout", "bnhd"]).expect(3, &["a layer has no axis of heads"]);
+}

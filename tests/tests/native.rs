@@ -1,0 +1,266 @@
+//! Functions of shared libraries: right ones pass, by a prototype or by the struct; what goes wrong has its name and exit code.
+
+#![allow(clippy::disallowed_methods, reason = "tests build libraries")]
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use qkvet_tests::{Finished, root, run, shell};
+use tempfile::TempDir;
+
+const PARAMETERS: &str = "const float* q, const float* k, const float* v, float* out, int b, int h_q, int h_k, \
+                          int n_q, int n_k, int d_k, int d_v, float scale, bool causal";
+
+const WHOLE: &str = "int whole(double *out, double *lse, const double *q, const double *k, const double *v, \
+                     const uint8_t *mask, const float *bias, const double *sinks, const double *alibi_slopes, \
+                     const int32_t *key_lengths, const int64_t *query_lengths, size_t b, size_t h_q, size_t h_k, \
+                     size_t n_q, size_t n_k, size_t d_k, size_t d_v, double scale, double softcap, int causal, \
+                     int window_left, int64_t window_right)";
+
+/// `cc`, which is what Rust links with; no warnings.
+fn compile(source: &str, flags: &[&str], library: &Path) {
+    let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-shared", "-fPIC", "-o"];
+    let mut command = Command::new("cc");
+    command.arg("-std=c99").args(warnings).arg(library).args(flags).arg(root().join(source)).arg("-lm");
+    let output = command.output().unwrap_or_else(|error| panic!("cc: {error}; Rust needs it too, to link"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The functions by prototype, compiled once.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, library) = BUILT.get_or_init(|| {
+        let folder = TempDir::new().expect("a folder");
+        let library = folder.path().join("libattention.so");
+        compile("tests/fixtures/native/attention.c", &[], &library);
+        (folder, library)
+    });
+    library
+}
+
+fn check_in(folder: &Path, library: &Path, args: &[&str]) -> Finished {
+    run(folder, &[&["check", &format!("lib:{}", library.display()), "-q"], args].concat())
+}
+
+/// A function of the library with the usual parameters.
+fn function(returns: &str, name: &str, args: &[&str]) -> Finished {
+    let folder = TempDir::new().expect("a folder");
+    let prototype = format!("{returns} {name}({PARAMETERS})");
+    check_in(folder.path(), library(), &[&["--call", &prototype, "--dtype", "float32"], args].concat())
+}
+
+/// The struct's library, built with macros that spoil it.
+fn by_struct(macros: &[&str], args: &[&str]) -> Finished {
+    let folder = TempDir::new().expect("a folder");
+    let library = folder.path().join("libabi.so");
+    compile("tests/fixtures/native/abi.c", macros, &library);
+    check_in(folder.path(), &library, args)
+}
+
+const SMOKE: [&str; 2] = ["--suite", "smoke"];
+
+#[test]
+fn right_functions_pass() {
+    function("void", "attn", &SMOKE).expect(0, &["no finding in", "supports formats float32, options scale causal"]);
+    function("void", "attn_bnhd", &["--suite", "smoke", "--layout", "bnhd"]).expect(0, &["no finding in"]);
+    let folder = TempDir::new().expect("a folder");
+    let whole = check_in(folder.path(), library(), &["--call", WHOLE, "--dtype", "float64", "--suite", "smoke"]);
+    whole.expect(0, &["no finding in", "laws      42 of 48 checked"]);
+}
+
+/// A declared layout that is not the function's own is noticed, so that the exchange of axes is seen to matter.
+#[test]
+fn another_layout_is_found() {
+    function("void", "attn_bnhd", &SMOKE).expect(1, &["FAIL"]);
+}
+
+#[test]
+fn sixteen_bits_need_a_format() {
+    let folder = TempDir::new().expect("a folder");
+    let prototype = format!("void attn_bfloat16({})", PARAMETERS.replace("float*", "uint16_t*"));
+    let check = |args: &[&str]| check_in(folder.path(), library(), &[&["--call", &prototype], args].concat());
+    check(&SMOKE).expect(2, &["parameter `q`: expected a format", "--dtype", "--call:1:"]);
+    check(&["--suite", "smoke", "--dtype", "bfloat16"]).expect(0, &["no finding in", "formats   bfloat16"]);
+    check(&["--suite", "smoke", "--dtype", "float16"]).expect(1, &["FAIL"]);
+    let spelled = prototype.replace("uint16_t", "__bf16");
+    check_in(folder.path(), library(), &["--call", &spelled, "--suite", "smoke"]).expect(0, &["no finding in"]);
+}
+
+#[test]
+fn a_wrong_scale_is_named() {
+    function("void", "attn_scale", &SMOKE).expect(1, &["FAIL  QK101 scores are divided by d_k"]);
+}
+
+#[test]
+fn what_breaks_is_named_and_the_run_goes_on() {
+    function("void", "attn_segfault", &SMOKE).expect(1, &["CRASH", "SIGSEGV", "PASS"]);
+    let hang = function("void", "attn_hang", &["--suite", "smoke", "--timeout", "0.5"]);
+    hang.expect(1, &["TIMEOUT", "no answer within 0.5 s", "PASS"]);
+    assert!(!hang.stdout.contains("stopped early"), "{}", hang.stdout);
+}
+
+#[test]
+fn memory_that_is_not_the_functions_is_watched() {
+    let overrun = "wrote beyond the buffer `out`: bytes 1 to 4 behind the end";
+    function("void", "attn_overrun", &SMOKE).expect(1, &["ERROR", overrun, "PASS"]);
+    let underrun = "wrote beyond the buffer `out`: bytes 5 to 8 before the beginning";
+    function("void", "attn_underrun", &SMOKE).expect(1, &["ERROR", underrun]);
+    function("void", "attn_nothing", &SMOKE).expect(1, &["FAIL", "wrote nothing to the buffer `out`", "PASS"]);
+    let inputs = ["--suite", "core", "--law", "inputs-unchanged"];
+    function("void", "attn_writes_inputs", &inputs).expect(1, &["FAIL  QK601"]);
+    function("void", "attn", &inputs).expect(0, &[]);
+}
+
+#[test]
+fn a_cache_by_address_is_noticed() {
+    function("void", "attn_cached", &SMOKE).expect(1, &["the same call gave different results"]);
+}
+
+#[test]
+fn an_error_code_is_a_refusal() {
+    let finished = function("int", "attn_declines", &SMOKE);
+    finished.expect(0, &["REFUSED attn_declines returned -7"]);
+    // 22 for heads that do not fit is what the law of refusal wants.
+    let folder = TempDir::new().expect("a folder");
+    let law = ["--law", "head-counts-must-divide", "--dtype", "float64", "--suite", "smoke", "--call"];
+    check_in(folder.path(), library(), &[&law[..], &[WHOLE]].concat()).expect(0, &["PASS"]);
+    let law = ["--law", "head-counts-must-divide", "--suite", "smoke"];
+    function("void", "attn", &law).expect(4, &["a function that returns void cannot refuse"]);
+}
+
+#[test]
+fn what_cannot_be_loaded_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let call = format!("void attn({PARAMETERS})");
+    let check = |file: &str, prototype: &str| check_in(folder.path(), Path::new(file), &["--call", prototype]);
+    check("./libnone.so", &call).expect(3, &["libnone.so: expected a file, got none"]);
+    std::fs::write(folder.path().join("text.so"), "no library").expect("a file");
+    check("./text.so", &call).expect(3, &["expected a shared library, got:", "-shared -fPIC"]);
+    let here = library().display().to_string();
+    let symbol = check(&here, &call.replace("attn(", "attnn("));
+    symbol.expect(3, &["expected a function `attnn`, got none of that name", "did you mean `attn`?"]);
+    check_in(folder.path(), library(), &[]).expect(3, &["`qkvet_attention_v1`", "--call 'C PROTOTYPE'"]);
+    check(&here, "void attn(const float* q").expect(2, &["--call:1:25", "expected `)`, got the end"]);
+    check(&here, &call.replace("scale", "skale")).expect(2, &["parameter `skale`", "did you mean `scale`?"]);
+    let other = run(folder.path(), &["check", "builtin:flash", "--call", &call]);
+    other.expect(2, &["--call: expected with a shared library"]);
+}
+
+/// A prototype that is not the function's gives wrong numbers or a crash, never a wrong verdict.
+#[test]
+fn a_wrong_prototype_is_a_finding() {
+    let folder = TempDir::new().expect("a folder");
+    let swapped = format!("void attn({})", PARAMETERS.replace("int n_q, int n_k", "int n_k, int n_q"));
+    check_in(folder.path(), library(), &["--call", &swapped, "--dtype", "float32", "--suite", "smoke"]).expect(1, &[]);
+}
+
+#[test]
+fn the_struct_takes_every_option() {
+    by_struct(&[], &SMOKE).expect(0, &["no finding in", "48 of 48 checked", "example-abi 1, shared library, on cpu"]);
+    let without = by_struct(&["-DNO_INFO"], &["--suite", "smoke", "--dtype", "float32"]);
+    without.expect(0, &["UNSUPPORTED softcap is asked only of programs that list it"]);
+}
+
+#[test]
+fn what_the_struct_returns_is_told_apart() {
+    let smoke = ["--suite", "smoke", "--dtype", "float32"];
+    by_struct(&["-DNO_SCALE"], &smoke).expect(1, &["FAIL  QK103 scores are not scaled"]);
+    by_struct(&["-DRETURNS=1"], &smoke).expect(4, &["UNSUPPORTED no reason was given"]);
+    by_struct(&["-DRETURNS=3"], &smoke).expect(1, &["ERROR", "no reason was given"]);
+    by_struct(&["-DRETURNS=9"], &smoke).expect(1, &["qkvet_attention_v1 returned 9: expected 0 to 3"]);
+    by_struct(&["-DRETURNS=0"], &smoke).expect(1, &["wrote nothing to the buffer `output`"]);
+}
+
+/// The declarations of a library stand in `qkvet.yaml` too, and a finding is seen again from what was kept.
+#[test]
+fn a_library_has_a_name_and_its_cases_are_replayed() {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::copy(library(), folder.path().join("libx.so")).expect("a copy");
+    let yaml = format!(
+        "targets:\n  mine:\n    target: lib:./libx.so\n    call: void attn_scale({PARAMETERS})\n    dtypes: [float32]\n"
+    );
+    std::fs::write(folder.path().join("qkvet.yaml"), yaml).expect("a file");
+    for target in ["mine", "lib:libx.so"] {
+        let report = run(folder.path(), &["check", target, "-q", "--suite", "smoke", "--format", "json"]);
+        let report = report.expect(1, &[]).json();
+        let case = report["findings"][0]["witness"]["case"].as_str().expect("a case").to_owned();
+        run(folder.path(), &["replay", &case]).expect(1, &["FAIL"]);
+        let right = format!("void attn({PARAMETERS})");
+        run(folder.path(), &["replay", &case, "--call", &right]).expect(0, &["FIXED"]);
+    }
+    run(folder.path(), &["probe", "mine"]).expect(0, &["* default_scale   1/d_k"]);
+    run(folder.path(), &["doctor", "mine"]).expect(1, &["exited with code 0"]);
+}
+
+/// The two headers for C are one text for C++ as well.
+#[test]
+fn the_header_of_the_struct_is_cpp_too() {
+    if Command::new("c++").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no c++ in PATH");
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let source = folder.path().join("x.cpp");
+    let text = "#include \"qkvet_abi.h\"\nint qkvet_attention_v1(const struct qkvet_call_v1 *call) {\n  return \
+                qkvet_v1_because(call, QKVET_V1_UNSUPPORTED, \"nothing\");\n}\n";
+    std::fs::write(&source, text).expect("a file");
+    let library = folder.path().join("libx.so");
+    let built = Command::new("c++")
+        .args(["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-shared", "-fPIC", "-I"])
+        .arg(root().join("examples/c"))
+        .arg("-o")
+        .arg(&library)
+        .arg(&source)
+        .output()
+        .expect("c++");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    check_in(folder.path(), &library, &SMOKE).expect(4, &["UNSUPPORTED nothing"]);
+
+    // A function without extern "C" has another name in the library.
+    std::fs::write(&source, "void attn(const float *, float *) {}\n").expect("a file");
+    let built = Command::new("c++").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    assert!(built.expect("c++").success());
+    let hidden = check_in(folder.path(), &library, &["--call", &format!("void attn({PARAMETERS})")]);
+    hidden.expect(3, &["expected a function `attn`", "declare it extern \"C\""]);
+}
+
+/// `docs/native.md` does what it says: its source is built, its commands are run, and what they print is there.
+#[test]
+fn the_page_is_run() {
+    let page = std::fs::read_to_string(root().join("docs/native.md")).expect("the page");
+    let block = |language: &str, at: usize| {
+        let opening = format!("```{language}\n");
+        let mut blocks = page.split(&opening).skip(1).filter_map(|rest| rest.split("```").next());
+        blocks.nth(at).unwrap_or_else(|| panic!("no block {at} of {language}")).to_owned()
+    };
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("attn.c"), block("c", 0)).expect("a file");
+    std::fs::write(folder.path().join("qkvet.yaml"), "targets: {}\n").expect("a file");
+    for (at, code) in [(0, 1), (1, 0), (3, 0)] {
+        if at == 1 {
+            std::fs::write(folder.path().join("qkvet.yaml"), block("yaml", 0)).expect("a file");
+        }
+        let text = block("console", at);
+        let lines: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
+        let finished = shell(folder.path(), &lines.join("\n"));
+        let printed: Vec<&str> = text.lines().filter(|line| !line.starts_with("$ ")).collect();
+        finished.expect(code, &printed);
+    }
+    // Every parameter of the table is one.
+    let table = page.split("| parameter |").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("the table");
+    let cells = table.lines().skip(2).flat_map(|line| line.split('|').skip(1).take(2));
+    let names: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in names {
+        let call = format!("void f(int {name}, int {name})");
+        let folder = folder.path();
+        let refused = check_in(folder, library(), &["--call", &call]);
+        assert!(
+            refused.code == Some(2) && !refused.stderr.contains("says what is passed"),
+            "{name}\n{}",
+            refused.stderr
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! The Python package as people meet it: a wheel in a fresh environment, three lines, pytest, the command.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qkvet_tests::{Finished, binary, has_python, python, root};
+use tempfile::TempDir;
+
+/// A fresh environment with the wheel in it; the libraries are those of the interpreter that the tests have.
+struct Environment {
+    folder: TempDir,
+    python: PathBuf,
+}
+
+#[test]
+fn the_wheel_opens_its_doors() {
+    if !has_python() {
+        return;
+    }
+    let environment = Environment::new();
+    the_command_is_there(&environment);
+    three_lines_need_no_other_library(&environment);
+    a_wrong_head_map_is_named(&environment);
+    pytest_tells_each_case(&environment);
+    pytest_checks_a_function_without_test_code(&environment);
+    a_foreign_project_sees_no_difference(&environment);
+    the_examples_of_the_docs_run(&environment);
+}
+
+fn the_command_is_there(environment: &Environment) {
+    let command = environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
+    let finished = finish(Command::new(command).args(["check", "builtin:flash", "--suite", "smoke", "-q"]));
+    finished.expect(0, &["no finding in"]);
+    // A function in Python is called by the Python that the command was installed for.
+    let finished = environment.run(&["-m", "qkvet", "doctor", "attentions.py:right"]);
+    finished.expect(0, &["torch"]);
+}
+
+fn three_lines_need_no_other_library(environment: &Environment) {
+    environment.run(&["three_lines.py"]).expect(0, &["PASS: 64 numbers within contract f32, worst error 0."]);
+    let finished = environment.run(&["without_libraries.py"]);
+    finished.expect(0, &["at [b=0, h=0, i=1, c=0]", "expected  2", "wrong     1 of 2 elements"]);
+}
+
+fn a_wrong_head_map_is_named(environment: &Environment) {
+    let finished = environment.run(&["wrong_heads.py"]);
+    finished.expect(
+        0,
+        &[
+            "times the bound of contract bf16-unfused)",
+            "elements are proved wrong",
+            "likely    undeclared convention: query head h reads key/value head h % h_k",
+            "convention=\"head-map=tiled\"",
+            "replay    qkvet.replay(function, 'qk1:",
+        ],
+    );
+}
+
+fn pytest_tells_each_case(environment: &Environment) {
+    let finished = environment.pytest(&["-q", "-rA", "test_attention.py"]);
+    finished.expect(
+        1,
+        &[
+            "PASSED test_attention.py::test_right",
+            "AssertionError: FAIL  attention",
+            "query head h reads key/value head h % h_k",
+            "PASSED test_attention.py::test_cases_right[uniform-attention-float32-c-",
+            "no kernel for this width",
+            "XFAIL test_attention.py::test_known_and_wrong[single-key-float64-c-",
+            "[XPASS(strict)] nothing is wrong with it",
+            "PASSED test_attention.py::test_a_case_replays",
+        ],
+    );
+    assert!(!finished.stdout.contains("FAILED test_attention.py::test_cases"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("_assert.py:"), "frames of ours:\n{}", finished.stdout);
+}
+
+fn pytest_checks_a_function_without_test_code(environment: &Environment) {
+    // What has no file of its own.
+    let run = |target: &str, dtype: &str, rest: &[&str]| {
+        let asked = ["--qkvet-target", target, "--qkvet-dtype", dtype, "-v", "-rfxs", "-k", "not test_"];
+        environment.pytest(&[&asked[..], rest].concat())
+    };
+    let modulo = run("attentions.py:modulo", "float32", &[]);
+    modulo.expect(1, &["FAILED qkvet::single-key::float32", "query head h reads key/value head h % h_k", "law       "]);
+    let narrow = run("attentions.py:narrow", "float32", &[]);
+    narrow.expect(0, &["qkvet::single-key::float32 SKIPPED", "no kernel for this width"]);
+    let only = ["--qkvet-law", "single-key"];
+    run("attentions.py:right", "float64", &only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
+    let spread = run("attentions.py:right", "float64", &["-n", "2", "--qkvet-law", "single-key"]);
+    spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
+    let known = environment.path("known.txt");
+    std::fs::write(&known, "single-key its heads are another way round\n").expect("a file");
+    // In one word: pytest takes the folder of a path that stands alone for the root of the run.
+    let known = format!("--qkvet-known={}", known.display());
+    let known = [&only[..], &[&known]].concat();
+    let expected = run("attentions.py:modulo", "float32", &known);
+    expected.expect(0, &["XFAIL qkvet::single-key::float32 - its heads are another way round"]);
+    let stale = run("attentions.py:right", "float32", &known);
+    stale.expect(1, &["[XPASS(strict)] its heads are another way round"]);
+    run("attentions.py:rigt", "float32", &[]).expect(4, &["no function `rigt`", "did you mean `right`?"]);
+}
+
+/// Installed and not asked, the plugin changes nothing but the line that lists plugins.
+fn a_foreign_project_sees_no_difference(environment: &Environment) {
+    let with = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini"]);
+    let without = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini", "-p", "no:qkvet"]);
+    with.expect(1, &["plugins:", "qkvet", "5 failed", "1 xpassed"]);
+    assert_eq!(same_for_all(&with.stdout), same_for_all(&without.stdout));
+    assert_eq!(with.stderr, without.stderr);
+}
+
+/// Without the line of plugins and the time that the run took.
+fn same_for_all(output: &str) -> String {
+    let lines = output.lines().filter(|line| !line.starts_with("plugins:"));
+    let timed = |line: &str| match line.rsplit_once(" in ") {
+        Some((before, after)) if after.contains("s =") => before.trim_matches('=').to_owned(),
+        _ => line.to_owned(),
+    };
+    lines.map(timed).collect::<Vec<_>>().join("\n")
+}
+
+/// The blocks of `docs/python.md`, in order: those of Python as one program, what follows a block as plain text as what it prints.
+fn the_examples_of_the_docs_run(environment: &Environment) {
+    let page = std::fs::read_to_string(root().join("docs/python.md")).expect("the page");
+    let mut program = String::new();
+    let mut printed: Vec<&str> = Vec::new();
+    for block in page.split("\n```").collect::<Vec<_>>().chunks(2).filter_map(|pair| pair.get(1)) {
+        match block.split_once('\n') {
+            Some(("python", text)) => program.push_str(&format!("{text}\n")),
+            Some(("text", text)) => printed.extend(text.lines()),
+            _ => {}
+        }
+    }
+    assert!(program.matches("qkvet.").count() > 5, "{program}");
+    let file = environment.path("examples.py");
+    std::fs::write(&file, program).expect("a file");
+    environment.run(&[&file.display().to_string()]).expect(0, &printed);
+}
+
+impl Environment {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let base = python().expect("an interpreter");
+        let below = if cfg!(windows) { "venv/Scripts/python.exe" } else { "venv/bin/python" };
+        let (wheels, inside) = (folder.path().join("wheels"), folder.path().join(below));
+        stage();
+        let manifest = root().join("crates/py/Cargo.toml").display().to_string();
+        // The profile of the tests: what is built already serves.
+        let build =
+            ["-m", "maturin", "build", "--locked", "--profile", "dev", "--interpreter", &base, "--manifest-path"];
+        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels)).expect(0, &["Built wheel"]);
+        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).expect(0, &[]);
+        let wheel = std::fs::read_dir(&wheels).expect("a folder").next().expect("a wheel").expect("a wheel").path();
+        let install = ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
+        finish(Command::new(&inside).args(install).arg(wheel)).expect(0, &["Successfully installed qkvet"]);
+        // What is imported from where the tests have their libraries; the wheel comes first.
+        let paths = "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
+        let of = |python: &Path| finish(Command::new(python).args(["-c", paths])).stdout;
+        let libraries = of(Path::new(&base));
+        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries).expect("a file");
+        Self { folder, python: inside }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the interpreter among the small files of `tests/python`.
+    fn run(&self, arguments: &[&str]) -> Finished {
+        let folder = root().join("tests/python");
+        finish(
+            Command::new(&self.python)
+                .args(arguments)
+                .current_dir(&folder)
+                .env("PYTHONPATH", &folder)
+                .env("PYTHONDONTWRITEBYTECODE", "1")
+                .env_remove("CI"),
+        )
+    }
+
+    fn pytest(&self, arguments: &[&str]) -> Finished {
+        self.run(&[&["-m", "pytest", "-p", "no:cacheprovider", "--color=no"], arguments].concat())
+    }
+}
+
+/// Puts the binary where wheels take the command from.
+fn stage() {
+    let folder = root().join("crates/py/python/qkvet/bin");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let binary = binary();
+    std::fs::copy(&binary, folder.join(binary.file_name().expect("a name"))).expect("a copy");
+}
+
+fn finish(command: &mut Command) -> Finished {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    Finished {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
