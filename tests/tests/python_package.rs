@@ -107,7 +107,7 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
 fn a_foreign_project_sees_no_difference(environment: &Environment) {
     let with = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini"]);
     let without = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini", "-p", "no:qkvet"]);
-    with.expect(1, &["plugins:", "qkvet", "5 failed", "1 xpassed"]);
+    with.expect(1, &["plugins:", "qkvet", "6 failed", "1 xpassed"]);
     assert_eq!(same_for_all(&with.stdout), same_for_all(&without.stdout));
     assert_eq!(with.stderr, without.stderr);
 }

@@ -3,6 +3,8 @@
 import unittest
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @pytest.fixture(params=["a", "b"])
@@ -56,3 +58,10 @@ def test_warns():
 
 def test_deselected():
     raise AssertionError
+
+
+@settings(database=None, derandomize=True)
+@given(xs=st.lists(st.integers(), min_size=1), scale=st.floats(allow_nan=False))
+def test_falsified(xs, scale):
+    """An example that Hypothesis shrinks and prints, with its numbers in full."""
+    assert sum(xs) * scale < 1e6, (xs, scale)
