@@ -177,6 +177,8 @@ impl Environment {
                 .current_dir(&folder)
                 .env("PYTHONPATH", &folder)
                 .env("PYTHONDONTWRITEBYTECODE", "1")
+                // pytest prints the differing items of two dictionaries in the order of a set.
+                .env("PYTHONHASHSEED", "0")
                 .env_remove("CI"),
         )
     }

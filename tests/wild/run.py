@@ -2,10 +2,12 @@
 
     QKVET=target/release/qkvet python tests/wild/run.py [ROW...]
     python tests/wild/run.py --list
+    QKVET=target/release/qkvet python tests/wild/run.py --write [ROW...]
 
 A row is a package at a version. Its environment is made once, below `target/wild` (or the folder WILD_ENVIRONMENTS), from
 pinned wheels. Those with `"on": "tests"` stand on the environment of tests/requirements.txt: that of QKVET_TEST_PYTHON,
-else one made here. Exit code 1: a finding is missing, or one is new. Only the standard library is needed.
+else one made here. Exit code 1: a finding is missing, or one is new. `--write` takes what is found for what is expected, and makes
+the table of `docs/in-the-wild.md` from it; the verdicts of the tokens stay, they are held by hand. Only the standard library is needed.
 """
 
 import hashlib
@@ -64,16 +66,30 @@ def call(row, arguments):
         return subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=variables)
 
 
-def compared(row, target, declared):
-    """The findings of a suite that are not expected, and the expected that are not there."""
+def arguments_of(row):
+    """The target of a row, and the conventions that are declared for it."""
+    declared = [part for convention in row.get("conventions", []) for part in ("--convention", convention)]
+    return str(HERE / row["target"]), declared
+
+
+def report(row):
+    """The report of a suite as JSON, and what went wrong where there is none."""
+    target, declared = arguments_of(row)
     suite = str(HERE / row["suite"]) if row["suite"].endswith(".yaml") else row["suite"]
     arguments = ["--suite", suite, "--dtype", row["dtype"], "--quiet", "--format", "json", *declared]
     finished = call(row, ["check", target, *arguments])
     try:
-        found = json.loads(finished.stdout)["findings"]
+        return json.loads(finished.stdout), None
     except ValueError:
-        return [f"no report, exit code {finished.returncode}: {finished.stderr[-500:]}"]
-    lines = []
+        return None, f"no report, exit code {finished.returncode}: {finished.stderr[-500:]}"
+
+
+def compared(row):
+    """The findings of a suite that are not expected, and the expected that are not there."""
+    document, broken = report(row)
+    if broken:
+        return [broken]
+    found, lines = document["findings"], []
     for expected in row["findings"]:
         same = [x for x in found if x["kind"] == expected["kind"] and expected["title"] in x["title"]]
         found = [x for x in found if x not in same[:1]]
@@ -84,11 +100,58 @@ def compared(row, target, declared):
     return lines + [f"new: {x['kind']} {x['verdict']} {x['title']}" for x in found]
 
 
+def written(row):
+    """The row with what is found now."""
+    document, broken = report(row)
+    if broken:
+        sys.exit(f"{row['row']}: {broken}")
+    before = [x["title"] for x in row["findings"]]
+    row["checked"] = sum(n for verdict, n in document["counts"].items() if verdict not in ("UNSUPPORTED", "SKIPPED"))
+    row["findings"] = []
+    for x in document["findings"]:
+        # What an error says may name what is another on every run; the part that is expected by hand stays.
+        title = next((part for part in before if part in x["title"]), x["title"])
+        row["findings"].append({"kind": x["kind"], "verdict": x["verdict"], "title": title, "cases": x["cases"]})
+
+
+def line(row):
+    """The row in the table of the page."""
+    short = {"undeclared convention: ": "", "wrong results that no known fault explains": "unnamed"}
+    results = []
+    for x in row.get("findings", []):
+        title = x["title"] if x["verdict"] == "FAIL" else x["verdict"]
+        for long, brief in short.items():
+            title = title.replace(long, brief)
+        results.append(f"{title} ({x.get('cases', '–')})")
+    failing = sum(probe["verdict"] == "FAIL" for probe in row.get("probes", []))
+    if failing:
+        results.append(f"{failing} token{'s' * (failing > 1)} FAIL")
+    if "suite" not in row:
+        results.insert(0, "by tokens only")
+    declared = ", ".join(row.get("conventions", [])) or "–"
+    cells = [row["row"], f"`{row['target'].replace('.py', '')}`", declared, str(row.get("checked", "–"))]
+    return f"| {' | '.join(cells)} | {'; '.join(results) or 'nothing found'} |"
+
+
+def write(rows):
+    """Takes what is found in `rows` for what is expected, and makes the table of the page again."""
+    for row in rows:
+        if "suite" in row:
+            written(row)
+        print(line(row), flush=True)
+        (HERE / "expected.json").write_text(json.dumps(TABLE, indent=2, ensure_ascii=False) + "\n")
+    page = ROOT / "docs" / "in-the-wild.md"
+    text = page.read_text()
+    head = "| row of expected.json | what was called | declared | checked | result |\n|---|---|---|---|---|\n"
+    before, after = text.split(head)
+    lines = "".join(line(row) + "\n" for row in TABLE["rows"])
+    page.write_text(before + head + lines + after[after.index("\n\n") + 1 :])
+
+
 def differences(row):
     """What is not as expected, in lines."""
-    target = str(HERE / row["target"])
-    declared = [part for convention in row.get("conventions", []) for part in ("--convention", convention)]
-    lines = compared(row, target, declared) if "suite" in row else []
+    target, declared = arguments_of(row)
+    lines = compared(row) if "suite" in row else []
     for probe in row.get("probes", []):
         result = call(row, ["replay", probe["token"], "--target", target, *declared])
         got = (result.stdout.split() or ["nothing"])[0]
@@ -102,10 +165,15 @@ def main(names):
     if names == ["--list"]:
         print("\n".join(rows))
         return 0
+    writing = names[:1] == ["--write"]
+    names = names[writing:]
     unknown = [name for name in names if name not in rows]
     if unknown:
         print(f"unknown rows {unknown}; --list shows them", file=sys.stderr)
         return 2
+    if writing:
+        write([rows[name] for name in names or rows])
+        return 0
     wrong = 0
     for name in names or rows:
         lines = differences(rows[name])
