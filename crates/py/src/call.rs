@@ -53,7 +53,7 @@ impl NativeCall {
     /// Of tensors by name and the options that are numbers.
     #[new]
     #[pyo3(signature = (tensors, *, scale=None, causal=false, softcap=None, window=None, key_lengths=None, query_lengths=None))]
-    #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "as Python passes them")]
+    #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
     fn new(
         tensors: BTreeMap<String, Bits>,
         scale: Option<f64>,

@@ -59,7 +59,7 @@ fn answer(py: Python<'_>, answered: &Py<PyAny>, call: &Call) -> PyResult<Respons
     Ok(match status.as_str() {
         "ok" => {
             let tensors: std::collections::BTreeMap<String, Bits> =
-                item("tensors")?.map_or_else(|| Ok(Default::default()), |found| found.extract())?;
+                item("tensors")?.map_or_else(|| Ok(std::collections::BTreeMap::default()), |found| found.extract())?;
             let read = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
             let Some(output) = read("output")? else { return Ok(Response::Malformed("no output".to_owned())) };
             let (weights, lse) = (read("weights")?, read("lse")?);
