@@ -72,7 +72,7 @@ macro_rules! assert_attention {
 /// qkvet::attention_tests!(Mine);
 /// ```
 ///
-/// What follows a semicolon are methods of [`Suite`]: `attention_tests!(Mine, f32, f64; suite = "core", convention = "causal=upper-left")`.
+/// What follows a semicolon are methods of [`Suite`]: `attention_tests!(Mine, f32, f64; suite = "smoke", convention = "causal=upper-left")`.
 #[macro_export]
 macro_rules! attention_tests {
     ($target:expr $(; $($option:ident = $with:expr),+ $(,)?)?) => {

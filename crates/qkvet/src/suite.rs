@@ -18,12 +18,12 @@ use crate::told::finding_text;
 /// Never set: a test that is to end is ended from outside.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Every law of `smoke` on an implementation in the format `T`.
+/// The laws of the suite `core` on an implementation in the format `T`.
 pub fn suite<T: Element>(target: impl Attention<T> + 'static) -> Suite {
     Suite {
         formats: vec![Box::new(OfFormat::<T, _>::new(target))],
         supports: None,
-        suite: "smoke".to_owned(),
+        suite: "core".to_owned(),
         seed: 0,
         laws: Vec::new(),
         conventions: Vec::new(),

@@ -144,7 +144,10 @@ impl<T: Element> Inputs<T> {
     /// Whether the slices still hold what they were made of: code behind a shared reference may write all the same.
     fn are_those_of(&self, call: &SpecCall) -> bool {
         let same = |data: &[T], tensor: &SpecTensor| {
-            T::values(data).iter().zip(&tensor.data).all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()))
+            T::values(data)
+                .iter()
+                .zip(&tensor.data)
+                .all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()))
         };
         same(&self.query, &call.query)
             && same(&self.key, &call.key)

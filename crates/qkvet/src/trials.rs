@@ -117,7 +117,8 @@ impl Prepared {
         let selection = &self.selection;
         let of_law = |law: &'static CheckedLaw| selection.dtypes.iter().map(move |dtype| Group { law, dtype: *dtype });
         let all: Vec<Group> = selection.laws.iter().copied().flat_map(of_law).filter(chosen).collect();
-        let laws: Vec<&CheckedLaw> = selection.laws.iter().copied().filter(|law| all.iter().any(|one| one.law.law.law == law.law.law)).collect();
+        let laws: Vec<&CheckedLaw> =
+            selection.laws.iter().copied().filter(|law| all.iter().any(|one| one.law.law.law == law.law.law)).collect();
         let made = plans(selection.suite, &laws, &selection.dtypes, self.seed);
         let of = |group: Group| {
             let own = |plan: &&CasePlan| plan.law == group.law.law.law && plan.dtype == group.dtype;

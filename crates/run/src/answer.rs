@@ -66,8 +66,7 @@ impl Judgment {
             return format!("{verdict}: {numbers}contract {contract}{}", margin.unwrap_or_default());
         };
         let ratio = seen.ratio.filter(|_| *verdict == Verdict::Fail);
-        let beyond =
-            ratio.map(|ratio| format!("   ({} times the bound of contract {contract})", tell_ratio(ratio)));
+        let beyond = ratio.map(|ratio| format!("   ({} times the bound of contract {contract})", tell_ratio(ratio)));
         let got = format!("{}{}", seen.got, beyond.unwrap_or_default());
         let mut rows = vec![("at", seen.place.clone()), ("expected", seen.expected.clone()), ("got", got)];
         if *refuted > 0 {
