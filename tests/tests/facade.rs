@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qkvet_tests::{Finished, root};
-use tempfile::TempDir;
 
 /// A block of the page.
 enum Block<'a> {
@@ -33,12 +32,16 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     expect(&ignored, 0, &["mask-is-bias::float32: test"]);
     assert!(!ignored.stdout.contains("uniform-attention"), "{}", ignored.stdout);
     expect(&package.test(&["--test", "one"]), 101, one);
+    if package.cargo(&["nextest", "--version"], &[]).code == Some(0) {
+        let run = ["nextest", "run", "--test", "attention", "uniform-attention"];
+        expect(&package.cargo(&run, &[]), 0, &["1 test run: 1 passed"]);
+    }
 
     package.replace("src/lib.rs", "h / (h_q / h_k)", "h % h_k");
     let found = package.test(&suite);
     expect(&found, 101, wrong);
-    let replay = found.stdout.lines().find_map(|line| line.trim().strip_prefix("replay    "));
-    let token = replay.and_then(|line| line.split('\'').nth(1)).expect("a line that shows the case again").to_owned();
+    let replay = found.stdout.lines().find_map(|line| line.trim().strip_prefix("replay    QKVET_CASE='"));
+    let token = replay.and_then(|line| line.split('\'').next()).expect("a line that shows the case again").to_owned();
     let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
     expect(&again, 101, &["running 1 test", "query head h reads key/value head h % h_k"]);
     package.replace("src/lib.rs", "h % h_k", "h / (h_q / h_k)");
@@ -47,14 +50,15 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
 
     package.replace("tests/attention.rs", "attention_tests!(Mine)", "attention_tests!(Mine; suite = \"cor\")");
     expect(&package.test(&suite), 2, &["did you mean `core`?"]);
-    let refuses = "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
+    let refuses =
+        "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
     package.cut("tests/attention.rs", "let Dims", refuses);
     expect(&package.test(&suite), 4, &["nothing was checked"]);
 }
 
 #[test]
 fn the_ndarray_example_holds() {
-    example("ndarray", &[]).expect(0, &["test uniform-attention::float64", "test result: ok."]);
+    expect(&example("ndarray", &[]), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
 }
 
 /// `cargo xtask libraries --candle` names the program of `tests/libraries/candle`, beside which the example is built.
@@ -64,7 +68,15 @@ fn the_candle_example_holds() {
     let folder = program.ancestors().nth(2).expect("a target folder").to_owned();
     let folder = folder.display().to_string();
     let found = example("candle", &["--release", "--target-dir", &folder]);
-    found.expect(0, &["test uniform-attention::float32", "test result: ok."]);
+    expect(&found, 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+}
+
+/// It takes minutes to build.
+#[test]
+fn the_burn_example_holds() {
+    if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") {
+        expect(&example("burn", &[]), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+    }
 }
 
 /// The suite of a package in `examples/rust`.
@@ -73,12 +85,16 @@ fn example(name: &str, arguments: &[&str]) -> Finished {
     cargo(root(), &[&["test", "--locked", "--manifest-path", &manifest], arguments].concat(), &[])
 }
 
-/// Exit code and lines. A test of the facade says what panicked, so that this word is allowed.
+/// Exit code and lines, in which any number of spaces is one: names of tests stand in a column. A test that fails has panicked, so that
+/// this word is allowed.
 fn expect(found: &Finished, code: i32, lines: &[&str]) {
     let all = format!("{}\n{}", found.stdout, found.stderr);
     assert_eq!(found.code, Some(code), "exit code\n{all}");
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed: Vec<String> = all.lines().map(spaced).collect();
     for line in lines {
-        assert!(all.contains(line), "lacks {line:?}\n{all}");
+        let line = spaced(line);
+        assert!(printed.iter().any(|printed| printed.contains(&line)), "lacks {line:?}\n{all}");
     }
 }
 
@@ -108,24 +124,27 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
         .collect()
 }
 
-/// A package in a folder of its own, built with what the tests are built with where that fits.
+/// A package in a folder of its own. It is always the same one: what cargo keeps of it is written over.
 struct Package {
-    folder: TempDir,
+    folder: PathBuf,
 }
 
 impl Package {
     fn new(blocks: &[Block<'_>]) -> Self {
-        let package = Self { folder: TempDir::new().expect("a folder") };
+        let package = Self { folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mine") };
+        let _ = std::fs::remove_dir_all(&package.folder);
         let facade = root().join("crates/qkvet").canonicalize().expect("the facade");
         for block in blocks {
             let Block::File(name, text) = block else { continue };
-            let path = package.folder.path().join(name);
+            let path = package.folder.join(name);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             let text = text.replace("../qkvet/crates/qkvet", &facade.display().to_string());
-            std::fs::write(path, format!("{text}\n")).expect("a file");
+            // Below the workspace, and no member of it.
+            let alone = if *name == "Cargo.toml" { "\n\n[workspace]" } else { "" };
+            std::fs::write(path, format!("{text}{alone}\n")).expect("a file");
         }
         // The versions that are tested, and no look at what is newer.
-        std::fs::copy(root().join("Cargo.lock"), package.folder.path().join("Cargo.lock")).expect("a copy");
+        std::fs::copy(root().join("Cargo.lock"), package.folder.join("Cargo.lock")).expect("a copy");
         package
     }
 
@@ -134,11 +153,11 @@ impl Package {
     }
 
     fn cargo(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
-        cargo(self.folder.path(), arguments, environment)
+        cargo(&self.folder, arguments, environment)
     }
 
     fn replace(&self, file: &str, from: &str, to: &str) {
-        let path = self.folder.path().join(file);
+        let path = self.folder.join(file);
         let text = std::fs::read_to_string(&path).expect("a file");
         assert_eq!(text.matches(from).count(), 1, "{from} in {file}");
         std::fs::write(path, text.replace(from, to)).expect("a file");
@@ -146,21 +165,23 @@ impl Package {
 
     /// Puts `end` in place of all that is from `from` on.
     fn cut(&self, file: &str, from: &str, end: &str) {
-        let path = self.folder.path().join(file);
+        let path = self.folder.join(file);
         let text = std::fs::read_to_string(&path).expect("a file");
         let (before, _) = text.split_once(from).unwrap_or_else(|| panic!("{from} in {file}"));
         std::fs::write(path, format!("{before}{end}")).expect("a file");
     }
 }
 
-/// Cargo in a folder, with a target folder for all packages of these tests.
+/// Cargo in a folder, with the target folder of the workspace: the profiles are such that most of what is built there serves.
 fn cargo(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
-    let target = std::env::current_exe().expect("this test").ancestors().nth(3).expect("a folder").join("facade");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_TERM_COLOR", "never");
     // What runs this test speaks of another package, and of one test of many.
     let foreign = ["NEXTEST", "CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "RUSTFLAGS", "RUSTC_WRAPPER", "QKVET_CASE"];
-    foreign.iter().for_each(|name| drop(command.env_remove(name)));
+    for name in foreign {
+        command.env_remove(name);
+    }
     let output = command.envs(environment.iter().copied()).output().expect("cargo");
     Finished {
         code: output.status.code(),

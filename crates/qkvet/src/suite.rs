@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
+use qkvet_engine::law::{Judge, evaluate};
+use qkvet_gen::{check_case, from_token};
+use qkvet_run::answer::Judgment;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
-use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::runner::{CaseSource, RunConfig, run, self_test};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, SpecError, Summary, Verdict};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, SpecError, Summary, Verdict};
 
 use crate::Error;
 use crate::attention::{Attention, Supports};
@@ -96,9 +99,19 @@ impl Suite {
     /// # Errors
     /// Unknown names, two implementations for one format, a suite without any of the formats.
     pub fn check(self) -> Result<Report, Error> {
-        let prepared = self.prepared(|again| format!("a case of its own: qkvet replay '{}'", again.token))?;
+        let prepared = self.prepared(replay_line)?;
         let Selection { laws, dtypes, .. } = &prepared.selection;
         Ok(Report { summary: prepared.run(laws.clone(), dtypes.clone())? })
+    }
+
+    /// The verdict on the case that the token of a finding holds.
+    ///
+    /// # Errors
+    /// As [`Suite::check`], and a token that holds no case.
+    pub fn replay(self, token: &str) -> Result<Judgment, Error> {
+        let prepared = self.prepared(replay_line)?;
+        let (law, case) = prepared.case(token)?;
+        prepared.judged(law, &case)
     }
 
     /// Names looked up, with the line that shows a case again.
@@ -164,10 +177,39 @@ impl Prepared {
         run(&config, &mut |_| {})
     }
 
+    /// The case of a token, and its law.
+    pub(crate) fn case(&self, token: &str) -> Result<(&'static CheckedLaw, Case), Error> {
+        let case = from_token(token).map_err(|error| plain(&error))?;
+        let law = embedded()?.asking_law(&case.law)?;
+        check_case(law, &case).map_err(|error| plain(&error))?;
+        self.declared.contract(case.dtype)?;
+        Ok((law, case))
+    }
+
+    /// The verdict on a case.
+    pub(crate) fn judged(&self, law: &CheckedLaw, case: &Case) -> Result<Judgment, Error> {
+        self_test()?;
+        let ruler = self.declared.ruler(case.dtype)?;
+        let meaning = ruler.meaning();
+        let judge = Judge { meaning: &meaning, contract: ruler.contract };
+        let outcome = evaluate(law, case, judge, &mut self.own.clone()).map_err(Error::Law)?;
+        Ok(ruler.judgment_of_case(outcome))
+    }
+
     /// The reason why a law is known to fail.
     pub(crate) fn known(&self, law: &str) -> Option<&str> {
         self.known.iter().find(|(known, _)| known == law).map(|(_, reason)| reason.as_str())
     }
+}
+
+/// The line of a finding in a test of the caller's own.
+fn replay_line(again: &Again<'_>) -> String {
+    format!(".replay(\"{}\") in place of .check()", again.token)
+}
+
+/// What the generator refuses, as the runner tells it.
+pub(crate) fn plain(error: &dyn std::error::Error) -> Error {
+    SpecError::plain(error.to_string()).into()
 }
 
 /// What a run found.

@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
 use qkvet_engine::law::{Judge, evaluate};
-use qkvet_gen::{CasePlan, build, check_case, from_token, plans};
-use qkvet_run::declared::embedded;
-use qkvet_run::runner::self_test;
+use qkvet_gen::{CasePlan, build, plans};
 use qkvet_run::target::Again;
-use qkvet_spec::{Call, Case, CheckedLaw, Dtype, Response, SpecError, Summary, Target, Verdict};
+use qkvet_spec::{Call, CheckedLaw, Dtype, Response, Summary, Target, Verdict};
 
 use crate::Error;
-use crate::suite::{Prepared, Suite, checked};
+use crate::suite::{Prepared, Suite, checked, plain};
 use crate::target::{Own, is_called};
 use crate::told::finding_text;
 
@@ -55,7 +53,9 @@ impl Suite {
         quiet();
         let all = trials.len();
         let conclusion = run(&arguments, trials);
-        if !arguments.list && all > 0 && conclusion.num_ignored == all as u64 {
+        // One that was chosen may be ignored.
+        let is_chosen = arguments.filter.is_some() || !arguments.skip.is_empty() || arguments.ignored;
+        if !arguments.list && !is_chosen && conclusion.num_ignored == all as u64 {
             return nothing_checked();
         }
         conclusion.exit_code()
@@ -182,33 +182,17 @@ impl Target for Asked<'_> {
     }
 }
 
-fn plain(error: &dyn std::error::Error) -> Error {
-    SpecError::plain(error.to_string()).into()
-}
-
 /// The test of one case.
 fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
-    let case = from_token(token).map_err(|error| plain(&error))?;
-    let law = embedded()?.asking_law(&case.law)?;
-    check_case(law, &case).map_err(|error| plain(&error))?;
-    suite.declared.contract(case.dtype)?;
+    let (law, case) = suite.case(token)?;
     let name = format!("{}::{}", case.law, case.dtype);
-    Ok(Trial::ignorable_test(name, move || suite.replayed(law, &case)))
-}
-
-impl Prepared {
-    fn replayed(&self, law: &CheckedLaw, case: &Case) -> Result<Completion, Failed> {
-        self_test()?;
-        let ruler = self.declared.ruler(case.dtype)?;
-        let meaning = ruler.meaning();
-        let judge = Judge { meaning: &meaning, contract: ruler.contract };
-        let outcome = evaluate(law, case, judge, &mut self.own.clone())?;
-        let judgment = ruler.judgment_of_case(outcome);
+    Ok(Trial::ignorable_test(name, move || {
+        let judgment = suite.judged(law, &case)?;
         let text = judgment.text(|convention| format!(".convention(\"{convention}\")"));
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
             Verdict::Unsupported => Ok(Completion::ignored_with(text)),
             _ => Err(text.into()),
         }
-    }
+    }))
 }
