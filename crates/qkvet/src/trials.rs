@@ -167,7 +167,7 @@ fn concluded(summary: &Summary) -> Result<Completion, Failed> {
         let hint = "hint: what is not offered is left out of `supports`, or answered with Declined::unsupported";
         return Err(format!("nothing was checked: {reasons}\n{hint}").into());
     }
-    Ok(Completion::ignored_with(reasons))
+    Ok(Completion::ignored_with(reasons.replace("UNSUPPORTED does not offer ", "")))
 }
 
 /// Declines what is not offered, and answers nothing.
@@ -191,7 +191,7 @@ fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
         let text = judgment.text(|convention| format!(".convention(\"{convention}\")"));
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
-            Verdict::Unsupported => Ok(Completion::ignored_with(text)),
+            Verdict::Unsupported => Ok(Completion::ignored_with(judgment.evidence.map_or(text, |seen| seen.got))),
             _ => Err(text.into()),
         }
     }))
