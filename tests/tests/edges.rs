@@ -43,6 +43,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("faer", &["qkvet-engine"]),
     ("anstream", &["qkvet-cli", "qkvet-report"]),
     ("indicatif", &["qkvet-cli", "qkvet-report"]),
+    ("libtest-mimic", &["qkvet"]),
     ("serde-saphyr", &["qkvet-spec"]),
 ];
 

@@ -48,7 +48,7 @@ pub(crate) fn run(which: Which) -> Result<(), Failure> {
     match which {
         Which::Wheels => Ok(()),
         Which::Candle => {
-            let tests = ["-p", "qkvet-tests", "--test", "libraries", "candle"];
+            let tests = ["-p", "qkvet-tests", "--test", "libraries", "--test", "facade", "candle"];
             step::run(test::runner(&tests).env("QKVET_TEST_CANDLE", candle()?))
         }
     }

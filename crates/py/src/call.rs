@@ -10,12 +10,12 @@ use qkvet_engine::format;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::Want;
 use qkvet_gen::check_call;
-use qkvet_run::answer::{Judged, Ruler};
+use qkvet_run::answer::Judgment;
+use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Catalog, Dtype, Output, Tensor, Verdict, Window};
-use serde_json::json;
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Tensor, Window};
 
-use crate::check::{Declared, catalog, invalid};
+use crate::check::{catalog, invalid};
 
 /// Format, shape and storage bits (little-endian, row-major) of an array.
 pub(crate) type Bits = (String, Vec<usize>, PyBackedBytes);
@@ -40,6 +40,13 @@ fn mask((dtype, shape, bits): &Bits) -> PyResult<BoolTensor> {
         return Err(PyValueError::new_err(format!("format at mask: expected bool, got {dtype}\n{hint}")));
     }
     Ok(BoolTensor { shape: shape.clone(), data: bits.iter().map(|x| *x != 0).collect() })
+}
+
+/// A verdict as JSON, its text for people among the fields.
+pub(crate) fn told(judgment: &Judgment) -> PyResult<String> {
+    let mut fields = serde_json::to_value(judgment).map_err(invalid)?;
+    fields["text"] = judgment.text(|convention| format!("convention=\"{convention}\"")).into();
+    Ok(fields.to_string())
 }
 
 /// One call of attention.
@@ -100,23 +107,11 @@ impl NativeCall {
         contract: Option<String>,
     ) -> PyResult<String> {
         let output = Output { output: tensor("out", &output)?, weights: None, lse: None, inputs_unchanged: true };
-        let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()])?;
+        let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()]).map_err(invalid)?;
         py.detach(|| {
             self_test().map_err(invalid)?;
-            declared.with_ruler(self.call.dtype(), |ruler| {
-                let Judged { outcome, elements, refuted } = ruler.judge(&self.call, &output);
-                let explanation = (outcome.verdict == Verdict::Fail).then(|| ruler.explain(&outcome.calls)).flatten();
-                let verdict = json!({
-                    "verdict": outcome.verdict,
-                    "margin": outcome.margin.is_finite().then_some(outcome.margin),
-                    "contract": ruler.contract.contract,
-                    "evidence": outcome.evidence,
-                    "elements": elements,
-                    "refuted": refuted,
-                    "explanation": explanation,
-                });
-                Ok(verdict.to_string())
-            })
+            let ruler = declared.ruler(self.call.dtype()).map_err(invalid)?;
+            told(&ruler.judgment(&self.call, &output))
         })
     }
 
@@ -127,33 +122,17 @@ impl NativeCall {
         py: Python<'py>,
         conventions: Vec<String>,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, [usize; 4])> {
-        let declared = Declared::conventions(&conventions)?;
+        let declared = Declared::conventions(&conventions).map_err(invalid)?;
         let (mid, rad, shape) = py.detach(|| {
             self_test().map_err(invalid)?;
             // The enclosure is that of the exact function: any contract will do.
             let contract = catalog()?.default_contract(Dtype::Float64).map_err(invalid)?;
-            declared.with_meaning(|meaning| {
-                let expected = interpret(meaning, &self.call, contract, Want::Output);
-                let bits = |of: fn(&qkvet_engine::ball::Ball) -> f64| {
-                    expected.exact.iter().flat_map(|ball| of(ball).to_le_bytes()).collect::<Vec<u8>>()
-                };
-                Ok((bits(|ball| ball.mid), bits(|ball| ball.rad), expected.shape))
-            })
+            let expected = interpret(&declared.meaning(), &self.call, contract, Want::Output);
+            let bits = |of: fn(&qkvet_engine::ball::Ball) -> f64| {
+                expected.exact.iter().flat_map(|ball| of(ball).to_le_bytes()).collect::<Vec<u8>>()
+            };
+            Ok::<_, PyErr>((bits(|ball| ball.mid), bits(|ball| ball.rad), expected.shape))
         })?;
         Ok((PyBytes::new(py, &mid), PyBytes::new(py, &rad), shape))
-    }
-}
-
-/// The catalog that is built in, read once.
-pub(crate) fn embedded() -> Result<&'static Catalog, String> {
-    static CATALOG: std::sync::OnceLock<Result<Catalog, String>> = std::sync::OnceLock::new();
-    CATALOG.get_or_init(|| Catalog::embedded().map_err(|error| error.to_string())).as_ref().map_err(Clone::clone)
-}
-
-impl Declared {
-    /// What a judge of calls in this format needs.
-    pub(crate) fn with_ruler<T>(&self, dtype: Dtype, act: impl FnOnce(Ruler<'_>) -> PyResult<T>) -> PyResult<T> {
-        let contract = self.contract(dtype)?;
-        act(Ruler { catalog: catalog()?, conventions: &self.conventions, contract })
     }
 }

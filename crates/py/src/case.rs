@@ -1,15 +1,16 @@
 //! Cases one by one, for test runners that want a test each.
 
 use pyo3::prelude::*;
-use qkvet_engine::law::{Judge, Outcome, evaluate};
+use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{build, case_id, check_case, from_token, plans, to_json, token};
 use qkvet_run::answer::describe;
+use qkvet_run::declared::{Declared, Selection};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Case, CheckedLaw, Verdict};
-use serde_json::json;
+use qkvet_spec::{Case, CheckedLaw};
 
-use crate::check::{Declared, Selection, catalog, invalid};
-use crate::own::OwnFunction;
+use crate::call::told;
+use crate::check::{catalog, invalid};
+use crate::own::{self, OwnFunction};
 
 /// One input for one law.
 #[pyclass(frozen, name = "Case", module = "qkvet._native")]
@@ -71,25 +72,15 @@ impl NativeCase {
         contracts: Vec<String>,
     ) -> PyResult<String> {
         let dtype = self.case.dtype;
-        let declared = Declared::new(&conventions, &contracts, &[dtype])?;
+        let declared = Declared::new(&conventions, &contracts, &[dtype]).map_err(invalid)?;
         py.detach(|| {
             self_test().map_err(invalid)?;
-            declared.with_ruler(dtype, |ruler| {
-                let (meaning, contract) = (ruler.meaning(), ruler.contract);
-                let judge = Judge { meaning: &meaning, contract };
-                let mut target = OwnFunction::new(answered);
-                let Outcome { verdict, margin, evidence, calls, .. } =
-                    evaluate(self.law, &self.case, judge, &mut target).map_err(invalid)?;
-                let explanation = (verdict == Verdict::Fail).then(|| ruler.explain(&calls)).flatten();
-                let verdict = json!({
-                    "verdict": verdict,
-                    "margin": margin.is_finite().then_some(margin),
-                    "contract": contract.contract,
-                    "evidence": evidence,
-                    "explanation": explanation,
-                });
-                Ok(verdict.to_string())
-            })
+            let ruler = declared.ruler(dtype).map_err(invalid)?;
+            let (meaning, contract) = (ruler.meaning(), ruler.contract);
+            let judge = Judge { meaning: &meaning, contract };
+            let mut target = OwnFunction::new(answered);
+            let outcome = evaluate(self.law, &self.case, judge, &mut target).map_err(invalid)?;
+            told(&ruler.judgment_of_case(outcome))
         })
     }
 }
@@ -98,7 +89,8 @@ impl NativeCase {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
 pub(crate) fn cases(suite: String, seed: u64, laws: Vec<String>, dtypes: Vec<String>) -> PyResult<Vec<NativeCase>> {
-    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes)?;
+    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
     let made = plans(suite, &laws, &dtypes, seed).into_iter().map(|plan| {
         let law = catalog()?.asking_law(&plan.law).map_err(invalid)?;
         Ok(NativeCase { law, case: build(law, &plan).map_err(invalid)? })

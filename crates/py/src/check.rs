@@ -1,21 +1,16 @@
 //! Runs of a suite on a function of this process, and probes of it.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use qkvet_run::config::TargetEntry;
-use qkvet_run::contracts::contracts;
-use qkvet_run::conventions::{conventions, meaning_of};
+use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::probing;
 use qkvet_run::runner::{CaseSource, RunConfig, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, Suite};
+use qkvet_spec::{Catalog, Event};
 
-use crate::call::embedded;
 use crate::own;
 
 /// A signal is looked for this often.
@@ -28,78 +23,6 @@ pub(crate) fn invalid(error: impl Display) -> PyErr {
 
 pub(crate) fn catalog() -> PyResult<&'static Catalog> {
     embedded().map_err(invalid)
-}
-
-/// Conventions and contracts by their names.
-pub(crate) struct Declared {
-    pub(crate) conventions: Vec<&'static Convention>,
-    contracts: BTreeMap<Dtype, Contract>,
-}
-
-impl Declared {
-    /// Those in force for calls in the given formats.
-    pub(crate) fn new(conventions: &[String], names: &[String], dtypes: &[Dtype]) -> PyResult<Self> {
-        let chosen = Self::conventions(conventions)?;
-        // A format in which no case is called has contracts all the same, which must be named.
-        if let [dtype] = dtypes
-            && !Dtype::CHECKED.contains(dtype)
-        {
-            let [name] = names else {
-                let known = catalog()?.contracts.values().filter(|contract| contract.dtype == *dtype);
-                let known = known.map(|contract| contract.contract.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(invalid(format!("contract for {dtype}: expected one of {known}, got none")));
-            };
-            let contract = catalog()?.contract(name).map_err(invalid)?;
-            return Ok(Self { contracts: BTreeMap::from([(contract.dtype, contract)]), ..chosen });
-        }
-        let contracts = contracts(&nobody(), names, dtypes, catalog()?).map_err(invalid)?.by_dtype;
-        Ok(Self { contracts, ..chosen })
-    }
-
-    /// Conventions alone.
-    pub(crate) fn conventions(flags: &[String]) -> PyResult<Self> {
-        let conventions = conventions(&nobody(), flags, catalog()?).map_err(invalid)?;
-        Ok(Self { conventions, contracts: BTreeMap::new() })
-    }
-
-    /// The contract of a format.
-    pub(crate) fn contract(&self, dtype: Dtype) -> PyResult<&Contract> {
-        self.contracts.get(&dtype).ok_or_else(|| {
-            let got = self.contracts.values().map(|one| format!("{}, which is of {}", one.contract, one.dtype));
-            invalid(format!("contract for {dtype}: expected one, got {}", got.collect::<Vec<_>>().join(", ")))
-        })
-    }
-
-    /// The exact function that is declared.
-    pub(crate) fn with_meaning<T>(&self, act: impl FnOnce(&Meaning) -> PyResult<T>) -> PyResult<T> {
-        act(&meaning_of(&self.conventions))
-    }
-}
-
-/// A target without declarations of its own: a function of this process has no entry in a `qkvet.yaml`.
-fn nobody() -> NamedTarget {
-    NamedTarget { name: String::new(), kind: TargetKind::Standard, entry: TargetEntry::default(), config: None }
-}
-
-/// What is checked: a suite, and what is chosen of it.
-pub(crate) struct Selection {
-    pub(crate) suite: &'static Suite,
-    pub(crate) laws: Vec<&'static CheckedLaw>,
-    pub(crate) dtypes: Vec<Dtype>,
-}
-
-impl Selection {
-    /// No formats or laws means those of the suite.
-    pub(crate) fn new(suite: &str, laws: &[String], dtypes: &[String]) -> PyResult<Self> {
-        let catalog = catalog()?;
-        let suite = Catalog::find("suite", &catalog.suites, suite).map_err(invalid)?;
-        let laws = match laws {
-            [] => catalog.suite_laws(suite).map_err(invalid)?,
-            ids => ids.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>().map_err(invalid)?,
-        };
-        let dtypes = if dtypes.is_empty() { suite.dtypes.clone() } else { own::dtypes(dtypes).map_err(invalid)? };
-        Ok(Self { suite, laws, dtypes })
-    }
 }
 
 /// A run: the summary as JSON, and the report for people.
@@ -118,8 +41,9 @@ pub(crate) fn check(
     contracts: Vec<String>,
     fail_fast: bool,
 ) -> PyResult<(String, String)> {
-    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes)?;
-    let declared = Declared::new(&conventions, &contracts, &dtypes)?;
+    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
+    let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
     let (target, stop) = (own::named(py, &name, &answered, &info), AtomicBool::new(false));
     let config = RunConfig {
         catalog: catalog()?,
@@ -176,11 +100,11 @@ pub(crate) fn probe(
     contracts: Vec<String>,
 ) -> PyResult<(String, String, String)> {
     let dtypes = own::dtypes(std::slice::from_ref(&dtype)).map_err(invalid)?;
-    let declared = Declared::new(&conventions, &contracts, &dtypes)?;
+    let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
     let target = own::named(py, &name, &answered, &info);
     let probe = py.detach(|| {
         qkvet_run::runner::self_test().map_err(invalid)?;
-        let contract = declared.contract(dtypes[0])?;
+        let contract = declared.contract(dtypes[0]).map_err(invalid)?;
         probing::probe(&target, contract, dtypes[0], &declared.conventions, catalog()?).map_err(invalid)
     })?;
     let json = qkvet_report::probe_json(&probe).map_err(invalid)?;

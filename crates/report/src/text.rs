@@ -1,5 +1,7 @@
 //! Small pieces of text.
 
+pub use qkvet_spec::tell_ratio as ratio;
+
 /// `1,234`.
 pub(crate) fn count(n: usize) -> String {
     let digits = n.to_string();
@@ -38,11 +40,6 @@ pub fn hanging(first: &str, text: &str, rest: &str) -> String {
         .break_words(false)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).join("\n")
-}
-
-/// A ratio with two significant digits, never rounded down to what it is not.
-pub fn ratio(x: f64) -> String {
-    if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }
 }
 
 #[cfg(test)]

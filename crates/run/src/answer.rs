@@ -4,7 +4,7 @@ use qkvet_diagnose::{Answered, Named, cause, conventions_that_explain, describe_
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
-use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Meaning, Output};
+use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Evidence, Meaning, Output, Verdict, tell_ratio};
 use serde::Serialize;
 
 use crate::conventions::meaning_of;
@@ -30,6 +30,66 @@ pub struct Judged {
     pub elements: usize,
     /// How many of them no implementation under the contract may return; 0 where the form is wrong already.
     pub refuted: usize,
+}
+
+/// A verdict on one answer, or one case, as callers see it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgment {
+    /// The word.
+    pub verdict: Verdict,
+    /// The largest distance over its bound, where it is a finite number: at most 1 where nothing is wrong.
+    pub margin: Option<f64>,
+    /// What it was judged by.
+    pub contract: String,
+    /// Elements of the output; 0 for a case, whose calls may be several.
+    pub elements: usize,
+    /// How many of them are proved wrong.
+    pub refuted: usize,
+    /// Why it is not a pass.
+    pub evidence: Option<Evidence>,
+    /// What explains it, if it fails and something does.
+    pub explanation: Option<Explanation>,
+}
+
+impl Judgment {
+    /// Whether it was not proved wrong.
+    pub fn is_ok(&self) -> bool {
+        self.verdict != Verdict::Fail
+    }
+
+    /// What is known, for people. `declare` writes how a convention, `field=value`, is declared where the caller is.
+    pub fn text(&self, declare: impl Fn(&str) -> String) -> String {
+        let Self { verdict, contract, elements, refuted, .. } = self;
+        let Some(seen) = &self.evidence else {
+            let margin = self.margin.map(|margin| format!(", worst error {} of its bound", tell_ratio(margin)));
+            let numbers = if *elements == 0 { String::new() } else { format!("{elements} numbers within ") };
+            return format!("{verdict}: {numbers}contract {contract}{}", margin.unwrap_or_default());
+        };
+        let ratio = seen.ratio.filter(|_| *verdict == Verdict::Fail);
+        let beyond = ratio.map(|ratio| format!("   ({} times the bound of contract {contract})", tell_ratio(ratio)));
+        let got = format!("{}{}", seen.got, beyond.unwrap_or_default());
+        let mut rows = vec![("at", seen.place.clone()), ("expected", seen.expected.clone()), ("got", got)];
+        if *refuted > 0 {
+            rows.push(("wrong", format!("{refuted} of {elements} elements are proved wrong")));
+        }
+        if let Some(found) = &self.explanation {
+            rows.push(("likely", found.title.clone()));
+            if let Some(convention) = &found.declare {
+                let standard = found.cause.split(';').next().unwrap_or_default();
+                rows.push(("cause", standard.to_owned()));
+                rows.push(("hint", format!("declare it with {}, or fix it", declare(convention))));
+            } else {
+                rows.push(("hint", found.hint.clone().unwrap_or_default()));
+            }
+        }
+        let rows = rows.iter().map(|(label, text)| row(label, text));
+        std::iter::once(format!("{verdict}  attention")).chain(rows).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// One row of what is told of a wrong answer: `  expected  0.5`. A text of several lines goes on below itself.
+pub fn row(label: &str, text: &str) -> String {
+    format!("  {label:9} {}", text.lines().collect::<Vec<_>>().join(&format!("\n{:12}", "")))
 }
 
 /// What a wrong answer may come from.
@@ -64,6 +124,25 @@ impl Ruler<'_> {
         let outcome = judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut Answered(output));
         let (elements, refuted) = (output.output.data.len(), refuted(&expected, output));
         Judged { outcome, elements, refuted }
+    }
+
+    /// The verdict on an output, explained if it fails.
+    pub fn judgment(&self, call: &Call, output: &Output) -> Judgment {
+        let Judged { outcome, elements, refuted } = self.judge(call, output);
+        self.told(outcome, elements, refuted)
+    }
+
+    /// The verdict on a case, explained if it fails.
+    pub fn judgment_of_case(&self, outcome: Outcome) -> Judgment {
+        self.told(outcome, 0, 0)
+    }
+
+    fn told(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
+        let Outcome { verdict, margin, evidence, calls, .. } = outcome;
+        let explanation = (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten();
+        let margin = margin.is_finite().then_some(margin);
+        let contract = self.contract.contract.clone();
+        Judgment { verdict, margin, contract, elements, refuted, evidence, explanation }
     }
 
     /// Which convention or single fault explains what a target returned for calls that failed; `None` if none does or the calls are too large

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod config;
 pub mod contracts;
 pub mod conventions;
+pub mod declared;
 pub mod doctor;
 pub mod flash;
 pub mod frozen;

@@ -56,4 +56,4 @@ pub use schema::{SCHEMAS, schema};
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use source::{SpecError, parse_yaml};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
-pub use verdict::{Evidence, Verdict, Witness};
+pub use verdict::{Evidence, Verdict, Witness, tell_ratio};

@@ -83,6 +83,11 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// A ratio with two significant digits, never rounded down to what it is not.
+pub fn tell_ratio(x: f64) -> String {
+    if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }
+}
+
 /// Why a case did not pass: where, what was expected and why, what came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -29,6 +29,7 @@ class Verdict:
     refuted: int
     evidence: dict[str, Any] | None
     explanation: dict[str, Any] | None
+    text: str
 
     @property
     def ok(self) -> bool:
@@ -39,27 +40,7 @@ class Verdict:
         return self.ok
 
     def __str__(self) -> str:
-        if self.evidence is None:
-            margin = "" if self.margin is None else f", worst error {self.margin:.2g} of its bound"
-            numbers = f"{self.elements} numbers within " if self.elements else ""
-            return f"{self.verdict}: {numbers}contract {self.contract}{margin}"
-        seen = self.evidence
-        beyond = ""
-        if self.verdict == "FAIL" and seen.get("ratio") is not None:
-            beyond = f"   ({seen['ratio']:.3g} times the bound of contract {self.contract})"
-        lines = [f"{self.verdict}  attention", f"  at        {seen['place']}", f"  expected  {seen['expected']}"]
-        lines.append(f"  got       {seen['got']}{beyond}")
-        if self.refuted:
-            lines.append(f"  wrong     {self.refuted} of {self.elements} elements are proved wrong")
-        if self.explanation is not None:
-            found = self.explanation
-            lines.append(f"  likely    {found['title']}")
-            if found["declare"]:
-                lines.append(f"  cause     {found['cause'].split(';')[0]}")
-                lines.append(f"  hint      declare it with convention=\"{found['declare']}\", or fix it")
-            else:
-                lines.append(f"  hint      {found['hint']}")
-        return "\n".join(lines)
+        return self.text
 
 
 def _call(query: Any, key: Any, value: Any, options: dict[str, Any], layout: str) -> tuple[_native.Call, list[str]]:

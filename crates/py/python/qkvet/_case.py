@@ -55,7 +55,7 @@ class Case:
         """The verdict on a function, which is called as the law says."""
         caller = bound(function, target)
         text = self._native.judge(answered(caller), listed(convention), listed(contract))
-        return Verdict(elements=0, refuted=0, **json.loads(text))
+        return Verdict(**json.loads(text))
 
     def check(
         self,

@@ -1,0 +1,191 @@
+//! The Rust facade as people meet it: the package of `docs/rust.md` in a folder of its own, and the packages in `examples/rust`.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the packages that they build")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qkvet_tests::{Finished, root};
+
+/// A block of the page.
+enum Block<'a> {
+    /// A file, which names itself in its first line.
+    File(&'a str, &'a str),
+    /// What is printed, line by line.
+    Printed(Vec<&'a str>),
+}
+
+#[test]
+fn a_fresh_package_goes_from_nothing_to_a_verdict() {
+    let page = std::fs::read_to_string(root().join("docs/rust.md")).expect("the page");
+    let blocks = blocks(&page);
+    let package = Package::new(&blocks);
+    let printed: Vec<&Vec<&str>> = blocks.iter().filter_map(Block::printed).collect();
+    let [right, wrong, one] = printed[..] else { panic!("expected three blocks of text, got {}", printed.len()) };
+
+    let suite = ["--test", "attention"];
+    let found = package.test(&suite);
+    expect(&found, 0, right);
+    let list = package.test(&["--test", "attention", "--", "--list"]);
+    expect(&list, 0, &["uniform-attention::float32: test", "mask-is-bias::float32: test"]);
+    let ignored = package.test(&["--test", "attention", "--", "--list", "--ignored"]);
+    expect(&ignored, 0, &["mask-is-bias::float32: test"]);
+    assert!(!ignored.stdout.contains("uniform-attention"), "{}", ignored.stdout);
+    expect(&package.test(&["--test", "one"]), 101, one);
+    if package.cargo(&["nextest", "--version"], &[]).code == Some(0) {
+        let run = ["nextest", "run", "--test", "attention", "uniform-attention"];
+        expect(&package.cargo(&run, &[]), 0, &["1 test run: 1 passed"]);
+    }
+
+    package.replace("src/lib.rs", "h / (h_q / h_k)", "h % h_k");
+    let found = package.test(&suite);
+    expect(&found, 101, wrong);
+    let replay = found.stdout.lines().find_map(|line| line.trim().strip_prefix("replay    QKVET_CASE='"));
+    let token = replay.and_then(|line| line.split('\'').next()).expect("a line that shows the case again").to_owned();
+    let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
+    expect(&again, 101, &["running 1 test", "query head h reads key/value head h % h_k"]);
+    package.replace("src/lib.rs", "h % h_k", "h / (h_q / h_k)");
+    let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
+    expect(&again, 0, &["running 1 test", "test result: ok. 1 passed"]);
+
+    package.replace("tests/attention.rs", "attention_tests!(Mine)", "attention_tests!(Mine; suite = \"cor\")");
+    expect(&package.test(&suite), 2, &["did you mean `core`?"]);
+    let refuses =
+        "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
+    package.cut("tests/attention.rs", "let Dims", refuses);
+    expect(&package.test(&suite), 4, &["nothing was checked"]);
+}
+
+#[test]
+fn the_ndarray_example_holds() {
+    expect(&example("ndarray", &[]), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
+}
+
+/// `cargo xtask libraries --candle` names the program of `tests/libraries/candle`, beside which the example is built.
+#[test]
+fn the_candle_example_holds() {
+    let Some(program) = std::env::var_os("QKVET_TEST_CANDLE").map(PathBuf::from) else { return };
+    let folder = program.ancestors().nth(2).expect("a target folder").to_owned();
+    let folder = folder.display().to_string();
+    let found = example("candle", &["--release", "--target-dir", &folder]);
+    expect(&found, 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+}
+
+/// It takes minutes to build.
+#[test]
+fn the_burn_example_holds() {
+    if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") {
+        expect(&example("burn", &[]), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+    }
+}
+
+/// The suite of a package in `examples/rust`.
+fn example(name: &str, arguments: &[&str]) -> Finished {
+    let manifest = root().join("examples/rust").join(name).join("Cargo.toml").display().to_string();
+    cargo(root(), &[&["test", "--locked", "--manifest-path", &manifest], arguments].concat(), &[])
+}
+
+/// Exit code and lines, in which any number of spaces is one: names of tests stand in a column. A test that fails has panicked, so that
+/// this word is allowed.
+fn expect(found: &Finished, code: i32, lines: &[&str]) {
+    let all = format!("{}\n{}", found.stdout, found.stderr);
+    assert_eq!(found.code, Some(code), "exit code\n{all}");
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed: Vec<String> = all.lines().map(spaced).collect();
+    for line in lines {
+        let line = spaced(line);
+        assert!(printed.iter().any(|printed| printed.contains(&line)), "lacks {line:?}\n{all}");
+    }
+}
+
+impl<'a> Block<'a> {
+    fn printed(&self) -> Option<&Vec<&'a str>> {
+        match self {
+            Self::Printed(lines) => Some(lines),
+            Self::File(..) => None,
+        }
+    }
+}
+
+/// The blocks of a page, in order.
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    let fenced = page.split("\n```").collect::<Vec<_>>();
+    fenced
+        .chunks(2)
+        .filter_map(|pair| pair.get(1))
+        .filter_map(|block| {
+            let (language, text) = block.split_once('\n')?;
+            if language == "text" {
+                return Some(Block::Printed(text.lines().collect()));
+            }
+            let name = text.lines().next()?.trim_start_matches(['/', '#', ' ']);
+            Some(Block::File(name, text))
+        })
+        .collect()
+}
+
+/// A package in a folder of its own. It is always the same one: what cargo keeps of it is written over.
+struct Package {
+    folder: PathBuf,
+}
+
+impl Package {
+    fn new(blocks: &[Block<'_>]) -> Self {
+        let package = Self { folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mine") };
+        let _ = std::fs::remove_dir_all(&package.folder);
+        let facade = root().join("crates/qkvet").canonicalize().expect("the facade");
+        for block in blocks {
+            let Block::File(name, text) = block else { continue };
+            let path = package.folder.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            let text = text.replace("../qkvet/crates/qkvet", &facade.display().to_string());
+            // Below the workspace, and no member of it.
+            let alone = if *name == "Cargo.toml" { "\n\n[workspace]" } else { "" };
+            std::fs::write(path, format!("{text}{alone}\n")).expect("a file");
+        }
+        // The versions that are tested, and no look at what is newer.
+        std::fs::copy(root().join("Cargo.lock"), package.folder.join("Cargo.lock")).expect("a copy");
+        package
+    }
+
+    fn test(&self, arguments: &[&str]) -> Finished {
+        self.cargo(&[&["test"], arguments].concat(), &[])
+    }
+
+    fn cargo(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
+        cargo(&self.folder, arguments, environment)
+    }
+
+    fn replace(&self, file: &str, from: &str, to: &str) {
+        let path = self.folder.join(file);
+        let text = std::fs::read_to_string(&path).expect("a file");
+        assert_eq!(text.matches(from).count(), 1, "{from} in {file}");
+        std::fs::write(path, text.replace(from, to)).expect("a file");
+    }
+
+    /// Puts `end` in place of all that is from `from` on.
+    fn cut(&self, file: &str, from: &str, end: &str) {
+        let path = self.folder.join(file);
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let (before, _) = text.split_once(from).unwrap_or_else(|| panic!("{from} in {file}"));
+        std::fs::write(path, format!("{before}{end}")).expect("a file");
+    }
+}
+
+/// Cargo in a folder, with the target folder of the workspace: the profiles are such that most of what is built there serves.
+fn cargo(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_TERM_COLOR", "never");
+    // What runs this test speaks of another package, and of one test of many.
+    let foreign = ["NEXTEST", "CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "RUSTFLAGS", "RUSTC_WRAPPER", "QKVET_CASE"];
+    for name in foreign {
+        command.env_remove(name);
+    }
+    let output = command.envs(environment.iter().copied()).output().expect("cargo");
+    Finished {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
