@@ -173,7 +173,7 @@ fn a_browser_shows_filters_and_links() {
     again.expect(0, &[]);
     let hidden = |page: &str| -> Vec<bool> {
         let tags = page.match_indices("<article").map(|(at, _)| &page[at..]);
-        tags.filter_map(|tag| tag.split_once('>')).map(|(tag, _)| tag.contains(" hidden")).collect()
+        tags.filter_map(|tag| tag.split_once('>')).map(|(tag, _)| tag.contains(" hidden=\"\"")).collect()
     };
     let (plain, console) = opened(&browser, folder.path(), "");
     assert_eq!(console, "");

@@ -37,7 +37,7 @@ fn written(format: ReportFormat, summary: &Summary) -> String {
 #[test]
 fn every_format_is_made_again_from_the_last_run() {
     let folder = folder();
-    checked(folder.path(), &["--report", "json=own.json", "--report", "junit,html=page.html,markdown=x"][..2].as_ref());
+    checked(folder.path(), &["--report", "json=own.json"]);
     let formats: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
     let list = formats.join(",");
     let direct = checked(folder.path(), &["--report", &list]);
@@ -255,7 +255,9 @@ fn hostile_names_are_text_everywhere() {
     let commands = written(ReportFormat::Github, &summary);
     assert!(commands.lines().all(|line| line.starts_with("::error file=") || line.starts_with("::warning file=")));
     let markdown = written(ReportFormat::Markdown, &summary);
-    let outside = markdown.split("```").step_by(2).collect::<String>();
+    // Neither in a block nor in a line of code; both are fenced by more backticks than the text has.
+    let blocks = markdown.split("```").step_by(2);
+    let outside: String = blocks.flat_map(|text| text.split("``").step_by(2)).collect();
     assert!(!outside.contains("<img"), "{outside}");
     for format in [ReportFormat::Gitlab, ReportFormat::Sarif] {
         serde_json::from_str::<Value>(&written(format, &summary)).expect("a document");

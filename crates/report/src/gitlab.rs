@@ -27,7 +27,7 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             "check_name": rule(finding),
             "fingerprint": fingerprint(summary, finding),
             "severity": severity,
-            "location": { "path": path, "lines": { "begin": line } },
+            "location": { "path": visible(path), "lines": { "begin": line } },
         })
     };
     let entries: Vec<Value> = summary.findings.iter().map(entry).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::{CaseRecord, Finding, FindingKind, Summary, Verdict};
 
-use crate::text::first_line;
+use crate::text::{first_line, visible};
 
 /// The cases of one law in one format.
 #[derive(Debug, Default)]
@@ -67,11 +67,12 @@ pub(crate) fn word(finding: &Finding) -> &'static str {
 
 /// What tools know the finding by: its code, else its kind, else its law.
 pub(crate) fn rule(finding: &Finding) -> String {
-    match (code(finding), finding.kind) {
+    let rule = match (code(finding), finding.kind) {
         (Some(code), _) => code.to_owned(),
         (None, FindingKind::Convention) => "undeclared-convention".to_owned(),
         (None, FindingKind::Verdict) => format!("law/{}", finding.law),
-    }
+    };
+    visible(&rule).into_owned()
 }
 
 /// `QK221`, where a fault is named.

@@ -63,6 +63,8 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
     let name = format!("{} {}", group.law, group.dtype);
     let open = format!("    <testcase name=\"{}\" classname=\"{}\"", escaped(&name), escaped(&summary.run.target));
     let (total, wrong) = (group.total(), group.count(Verdict::is_finding));
+    let told = summary.findings.iter().filter(|finding| finding.laws.contains_key(group.law));
+    let findings: Vec<String> = told.map(|finding| format!("finding: {}", finding.title)).collect();
     match (group.wrong, group.declined) {
         (Some(record), _) => {
             let message = format!("{wrong} of {total} cases: {}", first_line(&case_line(record)));
@@ -70,11 +72,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
                 "{open}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>",
                 record.verdict,
                 escaped(&message),
-                escaped(&format!(
-                    "first: {}\nqkvet replay {} shows it again where it was kept",
-                    case_line(record),
-                    record.id
-                )),
+                escaped(&[vec![case_line(record)], findings].concat().join("\n")),
             )
         }
         (None, Some(record)) if is_skipped(group) => {

@@ -10,6 +10,8 @@ use crate::text::{count, plain, visible};
 
 /// Findings beyond this are only named.
 const MOST_FINDINGS: usize = 20;
+/// Findings beyond this are only counted: a step summary holds one mebibyte.
+const MOST_NAMED: usize = 200;
 
 /// A page of the size of a step summary.
 pub fn markdown(summary: &Summary) -> String {
@@ -21,11 +23,12 @@ pub fn markdown(summary: &Summary) -> String {
     };
     if !summary.findings.is_empty() {
         line("| | finding | cases | law |\n|---|---|---:|---|");
-        for one in &summary.findings {
+        for one in summary.findings.iter().take(MOST_NAMED) {
             let (title, law) = (inline(&one.title), code(&one.law));
             line(&format!("| {} | {title} | {} of {} | {law} |", word(one), count(one.cases), count(one.of)));
         }
-        line("");
+        let more = summary.findings.len().saturating_sub(MOST_NAMED);
+        line(&if more > 0 { format!("\nand {} more findings\n", count(more)) } else { String::new() });
     }
     for one in summary.findings.iter().take(MOST_FINDINGS) {
         line(&format!("<details><summary>{} {}</summary>\n", word(one), inline(&one.title)));
@@ -40,7 +43,7 @@ pub fn markdown(summary: &Summary) -> String {
         .filter(|group| group.wrong.is_some())
         .map(|group| {
             let (n, total) = (group.count(Verdict::is_finding), group.total());
-            format!("| {} | {} | {} of {} |", code(group.law), group.dtype, count(n), count(total))
+            format!("| {} | {} | {} of {} |", code(group.law), code(group.dtype), count(n), count(total))
         })
         .collect();
     if !wrong.is_empty() {
@@ -79,7 +82,7 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
     let mut line = |text: &str| {
         let _ = writeln!(out, "{text}");
     };
-    line(&format!("{} `{}`: {}.\n", inline("Law"), finding.law, inline(finding.law_title.trim_end_matches('.'))));
+    line(&format!("Law {}: {}.\n", code(&finding.law), inline(finding.law_title.trim_end_matches('.'))));
     line("| | |\n|---|---|");
     let mut row = |name: &str, text: &str| line(&format!("| {name} | {} |", code(text)));
     row("target", &run.target);

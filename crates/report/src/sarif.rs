@@ -14,11 +14,11 @@ use crate::text::{plain, visible};
 /// None in practice.
 pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let run = &summary.run;
-    let (name, version) = run.tool.split_once(' ').unwrap_or((&run.tool, "0"));
+    let tool = visible(&run.tool);
+    let (name, version) = tool.split_once(' ').unwrap_or((&tool, "0"));
     let rules = rules(summary);
     let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
     let results: Vec<Value> = summary.findings.iter().map(|finding| result(summary, finding, &places)).collect();
-    let counts: BTreeMap<&String, &usize> = summary.counts.iter().collect();
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -40,7 +40,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
                     "level": "warning", "message": { "text": visible(text) },
                 })).collect::<Vec<_>>(),
             }],
-            "properties": { "target": run.target, "seed": run.seed, "counts": counts, "contracts": run.contracts },
+            "properties": { "target": visible(&run.target), "seed": run.seed, "counts": summary.counts },
             "results": results,
         }],
     });
@@ -53,7 +53,7 @@ fn rules(summary: &Summary) -> Vec<(String, String)> {
         summary.findings.iter().map(|finding| (finding.law.as_str(), finding.law_title.as_str())).collect();
     let title = |law: &str| titles.get(law).map_or_else(|| law.replace('-', " "), |title| (*title).to_owned());
     let mut rules: Vec<(String, String)> =
-        summary.coverage.laws.keys().map(|law| (format!("law/{law}"), title(law))).collect();
+        summary.coverage.laws.keys().map(|law| (visible(&format!("law/{law}")).into_owned(), title(law))).collect();
     for finding in &summary.findings {
         let id = rule(finding);
         if rules.iter().any(|(known, _)| *known == id) {
@@ -94,10 +94,10 @@ fn result(summary: &Summary, finding: &Finding, places: &BTreeMap<&str, usize>) 
         "occurrenceCount": finding.cases.max(1),
         "properties": {
             "verdict": word(finding),
-            "law": finding.law,
-            "case": finding.witness.case,
-            "replay": finding.replay,
-            "replayAnywhere": finding.replay_anywhere,
+            "law": visible(&finding.law),
+            "case": visible(&finding.witness.case),
+            "replay": visible(&finding.replay),
+            "replayAnywhere": finding.replay_anywhere.as_ref().map(|command| visible(command)),
         },
     })
 }

@@ -29,9 +29,9 @@ pub fn render(summary: &Summary) -> String {
         &mut out,
         &format!(
             "{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases",
-            run.tool,
+            visible(&run.tool),
             visible(&run.target),
-            run.suite,
+            visible(&run.suite),
             run.seed,
             count(run.cases)
         ),
@@ -228,7 +228,7 @@ pub fn exit_line(summary: &Summary) -> String {
     };
     let skipped = total(Verdict::Skipped);
     let stopped = match &summary.stopped {
-        Some(reason) => format!(" · stopped early: {reason}"),
+        Some(reason) => format!(" · stopped early: {}", visible(reason)),
         None if skipped > 0 => format!(", {} not run", count(skipped)),
         None => String::new(),
     };

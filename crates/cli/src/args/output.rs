@@ -31,7 +31,7 @@ pub(crate) struct Wish {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// `junit,html=report.html`: names parted by commas, a path for the last of them.
+/// `junit,html=page.html,sarif`: formats parted by commas, each with a path or without. A comma that no format follows is part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wishes(pub(crate) Vec<Wish>);
 
@@ -39,28 +39,29 @@ impl FromStr for Wishes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (names, path) = match text.split_once('=') {
-            Some((_, "")) => return Err("expected a path behind `=`, got nothing".to_owned()),
-            Some((names, path)) => (names, Some(PathBuf::from(path))),
-            None => (text, None),
-        };
-        let known = ReportFormat::ALL.map(ReportFormat::name);
-        let format = |name: &str| {
-            ReportFormat::named(name).ok_or_else(|| {
-                let hint = nearest(name, known)
-                    .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-                format!("expected a format, got `{name}`\nhint: {hint}")
-            })
-        };
-        let mut wishes = names
-            .split(',')
-            .map(|name| Ok(Wish { format: format(name)?, path: None }))
-            .collect::<Result<Vec<Wish>, String>>()?;
-        if let Some(last) = wishes.last_mut() {
-            last.path = path;
+        let mut wishes: Vec<Wish> = Vec::new();
+        for part in text.split(',') {
+            let (name, path) = part.split_once('=').map_or((part, None), |(name, path)| (name, Some(path)));
+            let begun = wishes.last_mut().and_then(|wish| wish.path.as_mut());
+            match (ReportFormat::named(name), path, begun) {
+                (Some(_), Some(""), _) => return Err("expected a path behind `=`, got nothing".to_owned()),
+                (Some(format), path, _) => wishes.push(Wish { format, path: path.map(PathBuf::from) }),
+                (None, _, Some(begun)) => {
+                    begun.as_mut_os_string().push(",");
+                    begun.as_mut_os_string().push(part);
+                }
+                (None, _, None) => return Err(unknown(name)),
+            }
         }
         Ok(Self(wishes))
     }
+}
+
+fn unknown(name: &str) -> String {
+    let known = ReportFormat::ALL.map(ReportFormat::name);
+    let hint = nearest(name, known)
+        .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+    format!("expected a format, got `{name}`\nhint: {hint}")
 }
 
 #[cfg(test)]
@@ -69,9 +70,10 @@ mod tests {
 
     #[test]
     fn reports_are_wished_for() {
-        let wishes: Wishes = "junit,html=a,b=c.html".parse().expect("wishes");
-        let html = Wish { format: ReportFormat::Html, path: Some("a,b=c.html".into()) };
-        assert_eq!(wishes.0, [Wish { format: ReportFormat::Junit, path: None }, html]);
+        let wishes: Wishes = "junit,html=a,b=c.html,sarif".parse().expect("wishes");
+        let wish = |format, path: Option<&str>| Wish { format, path: path.map(PathBuf::from) };
+        let html = wish(ReportFormat::Html, Some("a,b=c.html"));
+        assert_eq!(wishes.0, [wish(ReportFormat::Junit, None), html, wish(ReportFormat::Sarif, None)]);
         for (wrong, part) in
             [("junnit", "did you mean `junit`"), ("", "expected a format"), ("html=", "expected a path")]
         {

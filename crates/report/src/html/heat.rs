@@ -47,11 +47,11 @@ fn weights(caption: &str, rows: &[Numbers], seen: &[String]) -> Figure {
     map.hatched(|i, j| !is_seen(i, j));
     map.written(|i, j| if is_seen(i, j) { short2(number(rows, i, j)) } else { String::new() });
     let about = format!(
-        "{} queries down, {} keys across; a darker cell is a larger weight; {n_hidden} hatched cells are hidden keys",
+        "{} queries down, {} keys across; a fuller cell is a larger weight, and the {n_hidden} hatched cells are hidden keys",
         rows.len(),
         width(rows)
     );
-    map.figure(caption, &about, "keys", "queries")
+    map.figure(caption, &about)
 }
 
 fn errors(result: &str, rows: &[Numbers]) -> Figure {
@@ -65,11 +65,12 @@ fn errors(result: &str, rows: &[Numbers]) -> Figure {
     map.shades("wrong", |i, j| if is_wrong(i, j) { 0.4 } else { 0.0 });
     map.crossed(is_wrong);
     map.written(|i, j| if is_wrong(i, j) { String::new() } else { short2(number(rows, i, j)) });
-    let all = rows.len() * width(rows);
     let about = format!(
-        "error over bound of the {result}: {n_wrong} of {all} elements, outlined and crossed, are farther out than their bound allows"
+        "{} queries down, {} columns across; the {n_wrong} outlined and crossed cells are elements farther out than their bound allows",
+        rows.len(),
+        width(rows)
     );
-    map.figure(&format!("Error over bound of the {result}"), &about, "columns", "queries")
+    map.figure(&format!("Error over bound of the {result}"), &about)
 }
 
 fn width(rows: &[Numbers]) -> usize {
@@ -184,7 +185,7 @@ impl Map {
         }
     }
 
-    fn figure(mut self, caption: &str, about: &str, across: &str, down: &str) -> Figure {
+    fn figure(mut self, caption: &str, about: &str) -> Figure {
         let (w, h) = (MARGIN + self.columns * CELL + 4, MARGIN + self.rows * CELL + 4);
         let every = |n: usize| if n > 16 { 4 } else { 1 };
         for j in (0..self.columns).step_by(every(self.columns)) {
@@ -207,11 +208,6 @@ impl Map {
             escaped(about),
             self.body
         );
-        Figure { caption: format!("{caption}: {down} down, {across} across. {}", upper_first(about)), svg }
+        Figure { caption: format!("{caption}: {about}"), svg }
     }
-}
-
-fn upper_first(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -104,7 +104,7 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
         count(failing)
     );
     let legend: Vec<String> = bands.keys().map(|dtype| (*dtype).to_owned()).collect();
-    let axes = ("number of keys", "worst error over bound (log)");
+    let axes = ("number of keys", "worst error over bound (log)", "failing");
     plot.svg("Errors against bounds, by format and number of keys", &about, axes, &legend)
 }
 

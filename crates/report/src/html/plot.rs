@@ -90,7 +90,13 @@ impl Plot {
     }
 
     /// The picture: names of the axes, a legend of forms, and what it shows in words.
-    pub(super) fn svg(mut self, title: &str, about: &str, (across, up): (&str, &str), legend: &[String]) -> String {
+    pub(super) fn svg(
+        mut self,
+        title: &str,
+        about: &str,
+        (across, up, crosses): (&str, &str, &str),
+        legend: &[String],
+    ) -> String {
         let body = std::mem::take(&mut self.body);
         let (w, h) = (LEFT + WIDTH + 16.0, TOP + HEIGHT + BELOW);
         for (form, name) in legend.iter().enumerate() {
@@ -104,6 +110,14 @@ impl Plot {
                 escaped(name)
             );
         }
+        let x = 110.0 * legend.len() as f64;
+        self.cross(x + 6.0, HEIGHT + 46.0, crosses);
+        let _ = write!(
+            self.body,
+            "<text class=\"legend\" x=\"{:.1}\" y=\"{:.1}\">{crosses}</text>",
+            LEFT + x + 16.0,
+            TOP + HEIGHT + 50.0
+        );
         format!(
             "<svg role=\"img\" class=\"plot\" viewBox=\"0 0 {w} {h}\"><title>{title}</title><desc>{about}</desc>\
              <path class=\"frame\" d=\"M{LEFT} {TOP}v{HEIGHT}h{WIDTH}\"/>{body}{}\

@@ -62,6 +62,6 @@ pub(super) fn shapes(summary: &Summary) -> String {
         count(wrong),
         count(places.len())
     );
-    let axes = ("number of keys (log)", "number of queries (log)");
+    let axes = ("number of keys (log)", "number of queries (log)", "some wrong");
     plot.svg("Where cases are wrong, by numbers of queries and keys", &about, axes, &["all held".to_owned()])
 }

@@ -1,5 +1,7 @@
 //! A finding in numbers: one query of its witness from scores to output, and a head of one of its cases as a picture.
 
+use std::cmp::Reverse;
+
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::{Want, alters, visibility};
@@ -7,8 +9,8 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_engine::steps::query_steps;
 use qkvet_engine::strike::{Strike, strike};
 use qkvet_spec::{
-    Call, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps, Target, Tensor,
-    Verdict, WorkedExample,
+    Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps, Target,
+    Tensor, Verdict, WorkedExample,
 };
 
 use super::findings::Scene;
@@ -174,7 +176,11 @@ fn foremost(n: usize, most: usize, key: impl Fn(usize) -> f64) -> Vec<usize> {
     all
 }
 
-/// The head farthest out of the largest member that can still be looked at.
+/// Cases that are looked at for a picture.
+const MOST_LOOKED_AT: usize = 24;
+
+/// The head farthest out of the largest member that can still be looked at: one whose result the named cause explains, if there is
+/// one.
 pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Telling<'_>) -> Option<(usize, Picture)> {
     if group.verdict != Verdict::Fail {
         return None;
@@ -187,13 +193,30 @@ pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Tellin
     let mut members: Vec<usize> = group.members.iter().copied().filter(is_small).filter(is_of_contract).collect();
     members.sort_by_key(|at| {
         let Dims { n_q, n_k, .. } = scene.cases[*at].dims();
-        (std::cmp::Reverse(n_q * n_k), scene.cases[*at].size(), *at)
+        let options = CallOption::ALL.iter().filter(|option| scene.cases[*at].uses(**option)).count();
+        (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), options, scene.cases[*at].size(), *at)
     });
-    members.into_iter().take(4).find_map(|at| Some((at, of_case(&scene.done[at], telling)?)))
+    let mut second = None;
+    for at in members.into_iter().take(MOST_LOOKED_AT) {
+        let Some(shown) = Shown::of(&scene.done[at].calls, telling) else { continue };
+        let supposed = supposed(telling, &shown.record.call);
+        let explains = |meaning: &Meaning| {
+            let expected = interpret(meaning, &shown.record.call, telling.contract, shown.want);
+            expected.shape == shown.expected.shape
+                && shown.tensor.data.iter().enumerate().all(|(at, x)| expected.holds(at, *x))
+        };
+        let is_explained = supposed.as_ref().is_some_and(explains);
+        let picture = drawn(&scene.done[at], telling, &shown, supposed.as_ref());
+        match picture {
+            Some(picture) if is_explained => return Some((at, picture)),
+            Some(picture) if second.is_none() => second = Some((at, picture)),
+            _ => {}
+        }
+    }
+    second
 }
 
-fn of_case(done: &Done, telling: &Telling<'_>) -> Option<Picture> {
-    let shown = Shown::of(&done.calls, telling)?;
+fn drawn(done: &Done, telling: &Telling<'_>, shown: &Shown<'_>, supposed: Option<&Meaning>) -> Option<Picture> {
     let call = &shown.record.call;
     let Dims { h_q, n_q, n_k, .. } = call.dims();
     let width = shown.width();
@@ -215,7 +238,6 @@ fn of_case(done: &Done, telling: &Telling<'_>) -> Option<Picture> {
         let line = |row: &[bool]| row.iter().map(|seen| if *seen { '1' } else { '0' }).collect();
         seen[first * n_k..(first + n_q) * n_k].chunks(n_k).map(line).collect()
     };
-    let supposed = supposed(telling, call);
     let ratios = (0..shown.tensor.data.len()).map(|at| four_digits(ratio(&shown.expected, shown.tensor, at))).collect();
     Some(Picture {
         case: done.id.clone(),
@@ -225,8 +247,8 @@ fn of_case(done: &Done, telling: &Telling<'_>) -> Option<Picture> {
         head,
         weights: weights(telling.meaning),
         seen: seen(telling.meaning),
-        supposed_weights: supposed.as_ref().map(weights).unwrap_or_default(),
-        supposed_seen: supposed.as_ref().map(seen).unwrap_or_default(),
+        supposed_weights: supposed.map(weights).unwrap_or_default(),
+        supposed_seen: supposed.map(seen).unwrap_or_default(),
         ratios: lines(ratios, width),
         result: shown.want.name().to_owned(),
     })
