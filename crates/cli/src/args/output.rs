@@ -42,15 +42,15 @@ impl FromStr for Wishes {
         let mut wishes: Vec<Wish> = Vec::new();
         for part in text.split(',') {
             let (name, path) = part.split_once('=').map_or((part, None), |(name, path)| (name, Some(path)));
-            let begun = wishes.last_mut().and_then(|wish| wish.path.as_mut());
-            match (ReportFormat::named(name), path, begun) {
-                (Some(_), Some(""), _) => return Err("expected a path behind `=`, got nothing".to_owned()),
-                (Some(format), path, _) => wishes.push(Wish { format, path: path.map(PathBuf::from) }),
-                (None, _, Some(begun)) => {
-                    begun.as_mut_os_string().push(",");
-                    begun.as_mut_os_string().push(part);
+            match (ReportFormat::named(name), path) {
+                (Some(_), Some("")) => return Err("expected a path behind `=`, got nothing".to_owned()),
+                (Some(format), path) => wishes.push(Wish { format, path: path.map(PathBuf::from) }),
+                (None, _) => {
+                    let begun = wishes.last_mut().and_then(|wish| wish.path.as_mut());
+                    let begun = begun.ok_or_else(|| unknown(name))?.as_mut_os_string();
+                    begun.push(",");
+                    begun.push(part);
                 }
-                (None, _, None) => return Err(unknown(name)),
             }
         }
         Ok(Self(wishes))
