@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 pub mod libraries;
+pub mod markup;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
@@ -30,7 +31,7 @@ pub fn binary() -> PathBuf {
 #[must_use]
 pub fn qkvet(folder: &Path) -> Command {
     let mut command = Command::new(binary());
-    command.current_dir(folder).env_remove("QKVET_PYTHON").env("NO_COLOR", "1");
+    command.current_dir(folder).env_remove("QKVET_PYTHON").env_remove("GITHUB_STEP_SUMMARY").env("NO_COLOR", "1");
     if let Some(python) = python() {
         command.env("QKVET_PYTHON", python);
     }

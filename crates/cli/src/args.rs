@@ -1,5 +1,7 @@
 //! What can be typed.
 
+mod output;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use qkvet_prove::render::Style;
 use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
+
+pub(crate) use output::{OutputArgs, Wish};
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
@@ -30,6 +34,11 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
     Merge(MergeArgs),
+    /// Write the report of a finished run in another format
+    #[command(
+        after_help = "Every `check` and `merge` keeps its report in .qkvet/last/report.json; `--report json=FILE` and `--format json`\nwrite it elsewhere. Exit codes: 0 written, 2 usage or no report."
+    )]
+    Report(RerenderArgs),
     /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
     /// Write cases with their certified answers, for machines where qkvet is not installed
@@ -83,7 +92,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, probe or wire
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -182,14 +191,6 @@ pub(crate) enum Listed {
     Suites,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Human,
-    /// One JSON document on stdout
-    Json,
-}
-
 /// How it claims to compute.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeclaredArgs {
@@ -219,11 +220,10 @@ pub(crate) struct ProcessArgs {
 }
 
 /// What comes out.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Output
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
     #[arg(long)]
     pub(crate) strict: bool,
@@ -364,6 +364,15 @@ pub(crate) struct MergeArgs {
     pub(crate) target: bool,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RerenderArgs {
+    /// A JSON report, or a folder with report.json
+    #[arg(long, default_value = ".qkvet/last", value_name = "FILE|DIR")]
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]

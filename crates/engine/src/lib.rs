@@ -15,6 +15,7 @@ pub mod lowering;
 pub mod misfit;
 pub mod selftest;
 pub mod simulate;
+pub mod steps;
 pub mod strike;
 pub mod tanh;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Evidence, Finding, FindingKind, Summary, Verdict};
 
-use crate::text::{count, cut, ratio};
+use crate::text::{count, cut, ratio, visible};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -29,9 +29,9 @@ pub fn render(summary: &Summary) -> String {
         &mut out,
         &format!(
             "{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases",
-            run.tool,
-            run.target,
-            run.suite,
+            visible(&run.tool),
+            visible(&run.target),
+            visible(&run.suite),
             run.seed,
             count(run.cases)
         ),
@@ -62,7 +62,7 @@ pub fn finding(finding: &Finding) -> String {
     let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
     let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
-    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", finding.title));
+    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible(&finding.title)));
     row(
         &mut out,
         "cases",
@@ -228,7 +228,7 @@ pub fn exit_line(summary: &Summary) -> String {
     };
     let skipped = total(Verdict::Skipped);
     let stopped = match &summary.stopped {
-        Some(reason) => format!(" · stopped early: {reason}"),
+        Some(reason) => format!(" · stopped early: {}", visible(reason)),
         None if skipped > 0 => format!(", {} not run", count(skipped)),
         None => String::new(),
     };
@@ -280,13 +280,13 @@ fn row(out: &mut String, label: &str, value: &str) {
     if value.is_empty() {
         return;
     }
-    let shown: Vec<String> = value.lines().map(|text| cut(text, WIDTH)).collect();
+    let shown: Vec<String> = value.lines().map(|text| cut(&visible(text), WIDTH)).collect();
     line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
 }
 
 /// A row to be copied: neither cut nor broken into lines.
 fn command(out: &mut String, label: &str, text: &str) {
-    line(out, &format!("  {label:9} {text}"));
+    line(out, &format!("  {label:9} {}", visible(text)));
 }
 
 /// A row that is broken into lines rather than cut.

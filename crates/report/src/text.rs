@@ -1,5 +1,7 @@
 //! Small pieces of text.
 
+use std::borrow::Cow;
+
 pub use qkvet_spec::tell_ratio as ratio;
 
 /// `1,234`.
@@ -19,6 +21,42 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     } else {
         format!("{}…", head.chars().take(width.saturating_sub(1)).collect::<String>())
     }
+}
+
+/// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
+/// breaks and tabs, and marks that turn the direction of text.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+/// Text between tags or in an attribute of HTML and XML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // What XML forbids beside control characters.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The first line.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// The text without the colors of terminals.
@@ -62,6 +100,12 @@ mod tests {
         assert!(lines.iter().all(|line| line.ends_with('+') || line.ends_with("x_{i}-1")), "{lines:?}");
         let whole = "x".repeat(100);
         assert_eq!(hanging("", &whole, "  "), whole);
+    }
+
+    #[test]
+    fn hidden_characters_are_shown() {
+        assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
+        assert_eq!(visible("\u{1b}[2J\u{202e}x\r"), "\\u{1b}[2J\\u{202e}x\\u{d}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_false;
-use crate::{Evidence, Verdict, Witness};
+use crate::{Evidence, Picture, Verdict, Witness, WorkedExample};
 
 /// What a reporter sees.
 #[derive(Clone, Debug)]
@@ -50,6 +50,19 @@ pub struct RunInfo {
     pub contracts: BTreeMap<String, String>,
     /// Number of cases.
     pub cases: usize,
+    /// Where the target is defined, where its name says so and the file is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourcePlace>,
+}
+
+/// A line of a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourcePlace {
+    /// The file as the target's name writes it, with `/` between folders.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
 }
 
 /// What a finding is about.
@@ -111,6 +124,15 @@ pub struct Finding {
     /// The script that shows it again without qkvet, for a target that is not built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
+    /// That script itself, unless it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_text: Option<String>,
+    /// One query of the witness number by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Box<WorkedExample>>,
+    /// A head of one of the cases as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Box<Picture>>,
 }
 
 /// One decided case.

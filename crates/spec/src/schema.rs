@@ -4,11 +4,11 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::wire::WireMessage;
-use crate::{Contract, Convention, Fault, Law, Modifier, Probe, Suite, Summary};
+use crate::{Contract, Convention, Fault, Law, Modifier, Probe, StreamLine, Suite, Summary};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 9] =
-    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "probe", "wire"];
+pub const SCHEMAS: [&str; 10] =
+    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "stream", "probe", "wire"];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -20,6 +20,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "modifier" => schema_for!(Modifier),
         "suite" => schema_for!(Suite),
         "report" => schema_for!(Summary),
+        "stream" => schema_for!(StreamLine),
         "probe" => schema_for!(Probe),
         "wire" => schema_for!(WireMessage),
         _ => return None,

@@ -58,7 +58,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         shard: args.shard,
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
-        report: args.report,
+        report: args.report.clone(),
     }
 }
 

@@ -163,7 +163,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         shard: None,
         shard_file: None,
         quiet: true,
-        report: args.report,
+        report: args.report.clone(),
     };
     let code = launch(&catalog, subject, manner)?;
     let incomplete = args.report.strict && missing > 0;

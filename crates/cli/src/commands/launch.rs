@@ -13,10 +13,11 @@ use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
+use super::reports::{Live, Place, write_reports};
 use super::setup;
-use crate::args::{Format, ReportArgs};
+use crate::args::ReportArgs;
 use crate::exit::{Failure, code};
 use qkvet_run::contracts::{Chosen, contracts};
 
@@ -81,7 +82,11 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
     if target.kind.is_foreign() {
         progress.note(&format!("loading {}", target.name));
     }
-    let summary = run(&config, &mut |event| progress.event(&event))?;
+    let mut live = Live::new(manner.report.output.format);
+    let summary = run(&config, &mut |event| {
+        live.event(&event);
+        progress.event(&event);
+    })?;
     if let Some(sharding) = &config.sharding {
         let path = manner.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
         write_shard(&path, &config, sharding, &summary)?;
@@ -89,21 +94,13 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
             anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
         }
     }
-    write_report(&summary, manner.report.format)?;
+    let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
+    write_reports(&summary, catalog, &manner.report.output, live, place)?;
     Ok(ExitCode::from(code(&summary, manner.report.strict)))
 }
 
 fn shard_file(shard: Shard) -> PathBuf {
     PathBuf::from(setup::STORE).join("shards").join(format!("{}-of-{}.jsonl", shard.number(), shard.count()))
-}
-
-/// The report on standard output.
-pub(super) fn write_report(summary: &Summary, format: Format) -> Result<(), Failure> {
-    let text = match format {
-        Format::Human => qkvet_report::render(summary),
-        Format::Json => qkvet_report::json(summary).map_err(|error| Failure::Usage(format!("report: {error}")))?,
-    };
-    write_text(&text)
 }
 
 /// Text on standard output.

@@ -15,7 +15,8 @@ use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
 
-use super::launch::{stop_on_interrupt, write_report};
+use super::launch::stop_on_interrupt;
+use super::reports::{Live, Place, write_reports};
 use super::setup;
 use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
@@ -65,12 +66,16 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         sharding: None,
         stop: &stop,
     };
-    let mut summary = run(&config, &mut |event| progress.event(&event))?;
+    let mut live = Live::new(args.report.output.format);
+    let mut summary = run(&config, &mut |event| {
+        live.event(&event);
+        progress.event(&event);
+    })?;
     if let Some(trouble) = recorded.trouble() {
         return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
-    write_report(&summary, args.report.format)?;
+    write_reports(&summary, &catalog, &args.report.output, live, Place::Last)?;
     if !is_partial && recorded.unanswered() > 0 {
         anstream::eprintln!(
             "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\nhint: --target asks the target itself",

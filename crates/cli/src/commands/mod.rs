@@ -14,6 +14,8 @@ mod own_laws;
 mod probe;
 mod prove;
 mod replay;
+mod report;
+mod reports;
 mod schema;
 mod setup;
 
@@ -26,6 +28,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Check(args) => check::check(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Report(args) => report::report(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),

@@ -7,10 +7,11 @@ use qkvet_diagnose::{describe_call, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
+use super::example::{Telling, example, picture};
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
-use super::reading::{boundary_of, reading, structure_of};
+use super::reading::{boundary_of, keep_member, reading, structure_of};
 use super::stop::Stopped;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
@@ -114,7 +115,8 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         findings.extend(if *number <= MOST_SHRUNK && is_shrunk(group, pass.stopped()) {
             finding(scene, pass, group, start, None)?
         } else {
-            describe(scene, pass, group, FindingKind::Verdict, (&scene.cases[start], &scene.done[start]))?
+            let telling = if *number <= MOST_SHRUNK { Depth::Numbers } else { Depth::Words };
+            describe(scene, pass, group, (None, telling), (&scene.cases[start], &scene.done[start]))?
         });
     }
     Ok(findings)
@@ -195,8 +197,15 @@ fn finding(
         (Some(small), Some(again)) if again.verdict == group.verdict => (small, again),
         _ => (case, first),
     };
-    let kind = if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict };
-    describe(scene, pass, group, kind, (case, shown))
+    describe(scene, pass, group, (alone, Depth::Numbers), (case, shown))
+}
+
+/// How much is told of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    Words,
+    /// A worked example and a picture too.
+    Numbers,
 }
 
 fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
@@ -212,27 +221,33 @@ fn describe(
     scene: &Scene<'_, '_>,
     pass: &Pass<'_>,
     group: &Group<'_>,
-    kind: FindingKind,
+    (alone, depth): (Option<&Meaning>, Depth),
     (planned, shown): (&Planned<'_>, &Done),
 ) -> Result<Option<Finding>, RunError> {
     let law = planned.checked_law(scene.config)?;
     let case = planned.case(scene.config)?;
     let id = planned.id(&case);
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
-    let Trace { token, replay, replay_anywhere, script } =
+    let Trace { token, replay, replay_anywhere, script, script_text } =
         trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
+    let contract = scene.config.contracts.get(&planned.dtype()).copied();
+    let telling = contract.filter(|_| depth == Depth::Numbers).map(|contract| Telling {
+        meaning: scene.meaning,
+        contract,
+        faults: &group.faults,
+        convention: alone,
+    });
+    let picture = telling.as_ref().and_then(|telling| picture(scene, group, telling));
+    if let Some((at, _)) = &picture {
+        keep_member(scene, pass, *at);
+    }
     Ok(Some(Finding {
-        kind,
+        kind: if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict },
         verdict: group.verdict,
         title: group.title.clone(),
         law: planned.law().to_owned(),
         law_title: law.law.title.clone(),
-        contract: scene
-            .config
-            .contracts
-            .get(&planned.dtype())
-            .map(|contract| contract.contract.clone())
-            .unwrap_or_default(),
+        contract: contract.map(|contract| contract.contract.clone()).unwrap_or_default(),
         laws: laws(scene, &group.members),
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
@@ -246,5 +261,8 @@ fn describe(
         replay,
         replay_anywhere,
         script,
+        script_text,
+        example: telling.as_ref().and_then(|telling| example(shown, telling)).map(Box::new),
+        picture: picture.map(|(_, picture)| Box::new(picture)),
     }))
 }

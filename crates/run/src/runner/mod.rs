@@ -1,6 +1,7 @@
 //! The runner: builds the cases of a suite, puts them to a target, judges, looks for conventions and causes, finds the
 //! smallest witnesses. What it does is told as events; what it found is one [`Summary`].
 
+mod example;
 mod findings;
 mod groups;
 mod pass;
@@ -22,6 +23,7 @@ use qkvet_spec::{
 };
 
 use crate::process::StartError;
+use crate::python::source_place;
 use crate::record::Sharding;
 use crate::target::NamedTarget;
 use findings::Scene;
@@ -164,6 +166,7 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
             .map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone()))
             .collect(),
         cases: cases.len(),
+        source: source_place(&config.target.name),
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn structure_of(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group
 }
 
 /// Keeps a member, so that it can be replayed.
-fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
+pub(super) fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
     let (planned, done) = (&scene.cases[at], &scene.done[at]);
     if let (Ok(case), Ok(law)) = (planned.case(scene.config), planned.checked_law(scene.config)) {
         keep(scene.config, scene.conventions, pass, (&done.id, &case, law), None);

@@ -13,6 +13,9 @@ use crate::python::{Arrays, Layout};
 use crate::repro::{Ground, Story, judged_calls, script};
 use crate::target::{Again, TargetKind};
 
+/// A longer script is not in the report.
+const MOST_SHOWN_BYTES: usize = 64 << 10;
+
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
     pub(super) id: &'a str,
@@ -33,6 +36,8 @@ pub(super) struct Trace {
     pub(super) replay_anywhere: Option<String>,
     /// Path of the script.
     pub(super) script: Option<String>,
+    /// The script, unless it is long.
+    pub(super) script_text: Option<String>,
 }
 
 /// Stores the case, writes the script, and says how to see the finding again.
@@ -41,7 +46,12 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
     let kept = keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
     let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
     let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
-    Trace { script: write_script(scene, pass, seen, contract), ..kept }
+    match write_script(scene, pass, seen, contract) {
+        Some((path, text)) => {
+            Trace { script: Some(path), script_text: Some(text).filter(|text| text.len() <= MOST_SHOWN_BYTES), ..kept }
+        }
+        None => kept,
+    }
 }
 
 /// Stores a case with what it is judged by, and says how to see it again.
@@ -58,14 +68,14 @@ pub(super) fn keep(
         let folder = folder.display().to_string();
         let folder = shell_words::quote(&folder);
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
-        return Trace { token, replay, replay_anywhere: None, script: None };
+        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None };
     }
     if let TargetKind::Own(own) = &config.target.kind {
         // No command reaches what lives in another process.
         let contract = config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
         let again = |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
         let replay = token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
-        return Trace { token, replay, replay_anywhere: None, script: None };
+        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None };
     }
     let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
     let kept = match pass.store() {
@@ -75,7 +85,7 @@ pub(super) fn keep(
     let by_id = format!("qkvet replay {id}");
     // A command that cannot work is not printed if there is one that can.
     let replay = if kept { by_id } else { replay_anywhere.clone().unwrap_or(by_id) };
-    Trace { script: None, token, replay, replay_anywhere }
+    Trace { script: None, script_text: None, token, replay, replay_anywhere }
 }
 
 /// Keeps the cases that stand for what contracts left undecided, and says how to see them again.
@@ -125,7 +135,7 @@ fn write_script(
     pass: &Pass<'_>,
     seen: &Seen<'_>,
     contract: Option<&Contract>,
-) -> Option<String> {
+) -> Option<(String, String)> {
     let (store, contract) = (pass.store()?, contract?);
     let (evidence, config) = (seen.shown.evidence.as_ref()?, scene.config);
     let (current, root) = (std::env::current_dir().ok()?, store.root()?);
@@ -146,5 +156,6 @@ fn write_script(
         calls: &calls,
         limit_s: called.limit_s(),
     };
-    store.keep_script(seen.id, &script(&story, caller.as_ref()))
+    let text = script(&story, caller.as_ref());
+    Some((store.keep_script(seen.id, &text)?, text))
 }

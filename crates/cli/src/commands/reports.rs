@@ -1,0 +1,162 @@
+//! Reports on standard output and in files.
+
+#![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use qkvet_report::{LiveStream, ReportFormat, markdown, ndjson_end, render, write_as};
+use qkvet_spec::{Catalog, Event, Summary};
+
+use super::launch::write_text;
+use super::setup;
+use crate::args::{OutputArgs, Wish};
+use crate::exit::Failure;
+
+/// The folder in the store that holds the report of the last run.
+pub(super) const LAST: &str = "last";
+
+/// Where the report of a run is kept for `qkvet report`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the store, if there is one.
+    Last,
+    /// It is not kept.
+    Nowhere,
+}
+
+/// What is said on standard output while a run goes on: lines of a stream, if that is the format.
+pub(super) struct Live {
+    format: ReportFormat,
+    stream: LiveStream,
+    /// The first line that could not be written.
+    failure: Option<Failure>,
+}
+
+impl Live {
+    pub(super) fn new(format: ReportFormat) -> Self {
+        Self { format, stream: LiveStream::default(), failure: None }
+    }
+
+    /// Tells one event.
+    pub(super) fn event(&mut self, event: &Event) {
+        if self.format != ReportFormat::Ndjson || self.failure.is_some() {
+            return;
+        }
+        self.failure = match self.stream.event(event) {
+            Ok(None) => None,
+            Ok(Some(line)) => write_text(&line).err(),
+            Err(error) => Some(unwritten(&error)),
+        };
+    }
+}
+
+fn unwritten(error: &dyn std::error::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// The report of a run: on standard output what is left of it, then the files.
+pub(super) fn write_reports(
+    summary: &Summary,
+    catalog: &Catalog,
+    args: &OutputArgs,
+    live: Live,
+    place: Place,
+) -> Result<(), Failure> {
+    if let Some(failure) = live.failure {
+        return Err(failure);
+    }
+    if place == Place::Last {
+        keep(summary, catalog);
+    }
+    let text = match args.format {
+        ReportFormat::Human => render(summary),
+        ReportFormat::Ndjson => ndjson_end(summary).map_err(|error| unwritten(&error))?,
+        format => write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
+    };
+    write_text(&text)?;
+    write_files(summary, catalog, args)
+}
+
+/// The files that were wished for.
+pub(super) fn write_files(summary: &Summary, catalog: &Catalog, args: &OutputArgs) -> Result<(), Failure> {
+    for Wish { format, path } in args.report.iter().flat_map(|wishes| &wishes.0) {
+        let text = write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?;
+        match path {
+            Some(path) => write_file(path, &text)?,
+            None if *format == ReportFormat::Github => annotate(&text, summary)?,
+            None => {
+                let path = last_folder()?.join(format.file_name());
+                write_file(&path, &text)?;
+                anstream::eprintln!("report: {}", path.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Annotations on standard error, where a runner reads them too and no report is disturbed; the page goes to the step summary.
+fn annotate(text: &str, summary: &Summary) -> Result<(), Failure> {
+    let mut stderr = std::io::stderr();
+    // A closed stderr is not worth dying for.
+    let _ = stderr.write_all(text.as_bytes());
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let path = PathBuf::from(path);
+    let opened = fs::OpenOptions::new().create(true).append(true).open(&path);
+    opened.and_then(|mut file| file.write_all(markdown(summary).as_bytes())).map_err(|error| {
+        Failure::Usage(format!("step summary at {}: expected to be written, got: {error}", path.display()))
+    })
+}
+
+/// Keeps the report for `qkvet report`. Verdict and output do not depend on it.
+fn keep(summary: &Summary, catalog: &Catalog) {
+    // A store that could not be opened was told of before.
+    if !Path::new(setup::STORE).is_dir() {
+        return;
+    }
+    let written = last_folder().and_then(|folder| {
+        let text = write_as(ReportFormat::Json, summary, catalog).map_err(|error| unwritten(&error))?;
+        write_file(&folder.join(ReportFormat::Json.file_name()), &text)
+    });
+    if let Err(failure) = written {
+        anstream::eprintln!("warning: `qkvet report` will not find this run: {failure}");
+    }
+}
+
+/// The folder of the last run's reports; the store around it ignores itself in git.
+fn last_folder() -> Result<PathBuf, Failure> {
+    let store = PathBuf::from(setup::STORE);
+    let folder = store.join(LAST);
+    let fail = |error: std::io::Error| {
+        Failure::Usage(format!("report at {}: expected a folder to write to, got: {error}", folder.display()))
+    };
+    fs::create_dir_all(&folder).map_err(fail)?;
+    let ignore = store.join(".gitignore");
+    if !ignore.is_file() {
+        fs::write(&ignore, "*\n").map_err(fail)?;
+    }
+    Ok(folder)
+}
+
+/// Writes a file as a whole or not at all: another one beside it takes its place.
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| {
+        Failure::Usage(format!("report at {}: expected to be written, got: {error}", path.display()))
+    };
+    let is_plain = fs::metadata(path).map_or(true, |about| about.is_file());
+    let Some(name) = path.file_name().filter(|_| is_plain) else {
+        // A device or a pipe, such as /dev/stdout; a folder is refused by the system.
+        return fs::write(path, text).map_err(fail);
+    };
+    let mut beside = std::ffi::OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // Half a file is of no use to anyone.
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(fail)
+}

@@ -1,0 +1,123 @@
+//! Formats of a report by name, and the one function that writes any of them.
+
+use qkvet_spec::{Catalog, Summary};
+
+use crate::html::html;
+use crate::{github, gitlab, json, junit, markdown, ndjson, plain, render, sarif};
+
+/// A report that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// Never in practice: every number of a summary is finite.
+    #[error("report as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Never in practice: templates are checked when this crate is compiled.
+    #[error("report as HTML: {0}")]
+    Html(#[from] askama::Error),
+}
+
+/// A format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// For people, at a terminal.
+    Human,
+    /// One JSON document, from which all others can be made.
+    Json,
+    /// A JSON document a line.
+    Ndjson,
+    /// A page for a step summary, a comment or an issue.
+    Markdown,
+    /// One page that needs nothing else.
+    Html,
+    /// JUnit's XML.
+    Junit,
+    /// Commands of GitHub workflows that annotate a change.
+    Github,
+    /// The code quality report of GitLab.
+    Gitlab,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+impl ReportFormat {
+    /// Every format.
+    pub const ALL: [Self; 9] = [
+        Self::Human,
+        Self::Json,
+        Self::Ndjson,
+        Self::Markdown,
+        Self::Html,
+        Self::Junit,
+        Self::Github,
+        Self::Gitlab,
+        Self::Sarif,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Junit => "junit",
+            Self::Github => "github",
+            Self::Gitlab => "gitlab",
+            Self::Sarif => "sarif",
+        }
+    }
+
+    /// What it is, for a list.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Human => "for people, at a terminal",
+            Self::Json => "one JSON document, from which all others can be made",
+            Self::Ndjson => "a JSON document a line, as they come",
+            Self::Markdown => "a page for a step summary, a comment or an issue",
+            Self::Html => "one page that needs nothing else",
+            Self::Junit => "JUnit's XML",
+            Self::Github => "annotations of a GitHub workflow",
+            Self::Gitlab => "GitLab's code quality report",
+            Self::Sarif => "SARIF 2.1.0",
+        }
+    }
+
+    /// The name of its file where none is given: always the same, so that others find it.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Human => "report.txt",
+            Self::Json => "report.json",
+            Self::Ndjson => "report.ndjson",
+            Self::Markdown => "report.md",
+            Self::Html => "report.html",
+            Self::Junit => "junit.xml",
+            Self::Github => "github.txt",
+            Self::Gitlab => "gitlab.json",
+            Self::Sarif => "report.sarif",
+        }
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// The report in a format; the catalog says what the conventions are.
+///
+/// # Errors
+/// None in practice, see [`ReportError`].
+pub fn write_as(format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<String, ReportError> {
+    Ok(match format {
+        ReportFormat::Human => plain(&render(summary)),
+        ReportFormat::Json => json(summary)?,
+        ReportFormat::Ndjson => ndjson(summary)?,
+        ReportFormat::Markdown => markdown(summary),
+        ReportFormat::Html => html(summary, catalog)?,
+        ReportFormat::Junit => junit(summary),
+        ReportFormat::Github => github(summary),
+        ReportFormat::Gitlab => gitlab(summary)?,
+        ReportFormat::Sarif => sarif(summary)?,
+    })
+}

@@ -1,0 +1,83 @@
+//! Commands of GitHub workflows: annotations that need no token. A step shows ten errors and ten warnings, the rest is dropped
+//! without a word, so that the last one counts what is left.
+
+use std::fmt::Write;
+
+use qkvet_spec::{Finding, Summary, Verdict};
+
+use crate::groups::word;
+use crate::text::{count, cut, visible};
+
+/// Annotations of one kind in a step.
+const MOST: usize = 10;
+/// Longest message.
+const LONGEST: usize = 2000;
+
+/// One command a line: an error for each finding, warnings for what is undecided and what happened.
+pub fn github(summary: &Summary) -> String {
+    let mut out = String::new();
+    let place = summary
+        .run
+        .source
+        .as_ref()
+        .map_or_else(String::new, |source| format!("file={},line={},", property(&source.path), source.line));
+    let mut command = |kind: &str, title: &str, message: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "::{kind} {place}title={}::{}", property(&cut(title, 200)), data(&cut(message, LONGEST)));
+    };
+    for (title, message) in limited(summary.findings.iter().map(told), "finding") {
+        command("error", &title, &message);
+    }
+    for (title, message) in limited(warnings(summary), "warning") {
+        command("warning", &title, &message);
+    }
+    out
+}
+
+/// At most as many as are shown; of more the last one says how many.
+fn limited(all: impl Iterator<Item = (String, String)>, noun: &str) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = all.collect();
+    if all.len() > MOST {
+        let more = all.len() - (MOST - 1);
+        all.truncate(MOST - 1);
+        let text = format!("and {} more {noun}s", count(more));
+        all.push((text.clone(), format!("{text}: the step summary and the reports have them all")));
+    }
+    all
+}
+
+fn told(finding: &Finding) -> (String, String) {
+    let mut lines = vec![
+        format!("{} of {} cases; law {}", count(finding.cases), count(finding.of), finding.law),
+        format!("witness {}: {}", finding.witness.call, finding.witness.inputs.join("  ")),
+        format!("at {}: expected {}, got {}", finding.evidence.place, finding.evidence.expected, finding.evidence.got),
+    ];
+    lines.extend(finding.cause.iter().map(|cause| format!("cause {cause}")));
+    lines.extend(finding.hint.iter().map(|hint| format!("hint {hint}")));
+    lines.push(format!("replay {}", finding.replay_anywhere.as_ref().unwrap_or(&finding.replay)));
+    (format!("{} {}", word(finding), finding.title), lines.join("\n"))
+}
+
+fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
+    let n = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
+    let undecided = [
+        (Verdict::Suspect, "cases are farther out than roundings of mean zero would be"),
+        (Verdict::Inconclusive, "cases are undecided: their contract allows any number there"),
+    ];
+    let undecided = undecided.into_iter().filter_map(move |(verdict, text)| {
+        let n = n(verdict);
+        (n > 0).then(|| (verdict.word().to_owned(), format!("{} {text}", count(n))))
+    });
+    let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.clone()));
+    undecided.chain(stopped).chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))
+}
+
+/// The text of a command.
+fn data(text: &str) -> String {
+    visible(text).replace('%', "%25").replace('\n', "%0A")
+}
+
+/// The value of a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,93 @@
+//! Cases put together by law and format, and what tools call a finding.
+
+use std::collections::BTreeMap;
+
+use qkvet_spec::{CaseRecord, Finding, FindingKind, Summary, Verdict};
+
+use crate::text::{first_line, visible};
+
+/// The cases of one law in one format.
+#[derive(Debug, Default)]
+pub(crate) struct CaseGroup<'a> {
+    pub(crate) law: &'a str,
+    pub(crate) dtype: &'a str,
+    pub(crate) counts: BTreeMap<Verdict, usize>,
+    /// The first case that failed or broke.
+    pub(crate) wrong: Option<&'a CaseRecord>,
+    /// The first case that the target declined, or that was not run.
+    pub(crate) declined: Option<&'a CaseRecord>,
+}
+
+impl CaseGroup<'_> {
+    pub(crate) fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    pub(crate) fn count(&self, is: impl Fn(Verdict) -> bool) -> usize {
+        self.counts.iter().filter(|(verdict, _)| is(**verdict)).map(|(_, n)| n).sum()
+    }
+
+    pub(crate) fn is_checked(&self) -> bool {
+        self.count(Verdict::is_checked) > 0
+    }
+}
+
+/// Groups in the order in which their first cases come.
+pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut groups: Vec<CaseGroup<'_>> = Vec::new();
+    for record in &summary.records {
+        let at = *places.entry((&record.law, &record.dtype)).or_insert_with(|| {
+            groups.push(CaseGroup { law: &record.law, dtype: &record.dtype, ..CaseGroup::default() });
+            groups.len() - 1
+        });
+        let group = &mut groups[at];
+        *group.counts.entry(record.verdict).or_default() += 1;
+        if record.verdict.is_finding() {
+            group.wrong.get_or_insert(record);
+        } else if !record.verdict.is_checked() {
+            group.declined.get_or_insert(record);
+        }
+    }
+    groups
+}
+
+/// What a case came to, in a line.
+pub(crate) fn case_line(record: &CaseRecord) -> String {
+    let told = record.evidence.as_ref().map_or_else(String::new, |evidence| {
+        format!(": {}: expected {}, got {}", evidence.place, first_line(&evidence.expected), first_line(&evidence.got))
+    });
+    format!("{} {} ({}){told}", record.verdict, record.id, record.call)
+}
+
+/// The word of a finding.
+pub(crate) fn word(finding: &Finding) -> &'static str {
+    if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() }
+}
+
+/// What tools know the finding by: its code, else its kind, else its law.
+pub(crate) fn rule(finding: &Finding) -> String {
+    let rule = match (code(finding), finding.kind) {
+        (Some(code), _) => code.to_owned(),
+        (None, FindingKind::Convention) => "undeclared-convention".to_owned(),
+        (None, FindingKind::Verdict) => format!("law/{}", finding.law),
+    };
+    visible(&rule).into_owned()
+}
+
+/// `QK221`, where a fault is named.
+pub(crate) fn code(finding: &Finding) -> Option<&str> {
+    let word = finding.title.split([' ', ',']).next()?;
+    let digits = word.strip_prefix("QK")?;
+    (digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit())).then_some(word)
+}
+
+/// Sixteen hexadecimal digits that stay the same as long as target, law, case and title do.
+pub(crate) fn fingerprint(summary: &Summary, finding: &Finding) -> String {
+    let parts = [&summary.run.target, &finding.law, &finding.witness.case, &finding.title];
+    // FNV-1a of the parts, each ended by a byte that no text has.
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,117 @@
+//! One finding of the page.
+
+use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
+
+use super::example::{ExampleView, example};
+use super::heat::{Figure, pictures};
+use crate::groups::word;
+use crate::markdown::issue;
+use crate::text::{count, ratio, visible};
+
+/// Laws named in a line.
+const MOST_LAWS: usize = 12;
+
+/// What the template shows of a finding.
+pub(super) struct FindingView {
+    pub(super) number: usize,
+    pub(super) word: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) title: String,
+    /// Names and what is said of them.
+    pub(super) rows: Vec<(&'static str, String)>,
+    /// Code, not prose, names and texts.
+    pub(super) evidence: Vec<(&'static str, String)>,
+    pub(super) commands: Vec<String>,
+    pub(super) script: Option<String>,
+    pub(super) example: Option<ExampleView>,
+    /// What the pictures are of.
+    pub(super) pictured: String,
+    pub(super) figures: Vec<Figure>,
+    pub(super) issue: String,
+    /// What the filter looks at.
+    pub(super) search: String,
+}
+
+impl FindingView {
+    /// About how long it is in the page.
+    pub(super) fn approx_bytes(&self) -> usize {
+        let figures: usize = self.figures.iter().map(|figure| figure.svg.len()).sum();
+        4096 + self.issue.len() * 2 + figures
+    }
+}
+
+/// The view of finding `number`.
+pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize) -> FindingView {
+    let evidence = &finding.evidence;
+    let shown = |text: &String| visible(text).into_owned();
+    let mut rows = vec![(
+        "cases",
+        format!(
+            "{} of {}{}",
+            count(finding.cases),
+            count(finding.of),
+            finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"))
+        ),
+    )];
+    let optional = [
+        ("cause", &finding.cause),
+        ("hint", &finding.hint),
+        ("reading", &finding.reading),
+        ("wrong elements", &finding.structure),
+    ];
+    rows.extend(optional.into_iter().filter_map(|(name, text)| Some((name, shown(text.as_ref()?)))));
+    rows.push(("law", format!("{}: {}", finding.law, finding.law_title)));
+    rows.push(("laws broken", laws(finding)));
+    let mut seen = vec![("witness", shown(&finding.witness.call))];
+    seen.extend(finding.witness.inputs.iter().map(|input| ("", shown(input))));
+    seen.extend([
+        ("at", shown(&evidence.place)),
+        ("expected", shown(&evidence.expected)),
+        ("got", shown(&evidence.got)),
+    ]);
+    let error = match (evidence.ratio, evidence.bound) {
+        (Some(excess), _) => Some(format!("{} times the bound of contract {}", ratio(excess), finding.contract)),
+        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
+            Some(format!("an exact case: contract {} allows no error", finding.contract))
+        }
+        _ => None,
+    };
+    seen.extend(error.map(|error| ("error", error)));
+    seen.extend(evidence.stderr.iter().map(|text| ("stderr", shown(text))));
+    let mut commands = vec![shown(&finding.replay)];
+    commands.extend(finding.replay_anywhere.iter().filter(|one| **one != finding.replay).map(shown));
+    commands.extend(finding.script.iter().map(|script| format!("python {}", visible(script))));
+    let word = word(finding);
+    let mut search = vec![word, &finding.title, &finding.witness.call, &finding.witness.case, &finding.contract];
+    search.extend(finding.laws.keys().map(String::as_str));
+    search.extend([&finding.cause, &finding.hint].into_iter().flatten().map(String::as_str));
+    let search = visible(&search.join(" ")).to_lowercase();
+    FindingView {
+        number,
+        word,
+        kind: if finding.kind == FindingKind::Convention { "open" } else { "bad" },
+        title: shown(&finding.title),
+        rows,
+        evidence: seen,
+        commands,
+        script: finding.script_text.as_ref().map(shown),
+        example: finding.example.as_deref().map(example),
+        pictured: finding.picture.as_deref().map_or_else(String::new, |picture| {
+            let call = format!("{}, b={}, h={}", picture.label, picture.item, picture.head);
+            visible(&format!("{call}, of case {} ({})", picture.case, picture.call)).into_owned()
+        }),
+        figures: finding.picture.as_deref().map(pictures).unwrap_or_default(),
+        issue: issue(summary, finding),
+        search,
+    }
+}
+
+fn laws(finding: &Finding) -> String {
+    let mut all: Vec<(&String, &usize)> = finding.laws.iter().collect();
+    all.sort_by_key(|(law, n)| (std::cmp::Reverse(**n), law.as_str()));
+    let mut shown: Vec<String> = all.iter().take(MOST_LAWS).map(|(law, n)| format!("{law} {n}")).collect();
+    if all.len() > MOST_LAWS {
+        shown.push(format!("{} more", all.len() - MOST_LAWS));
+    }
+    shown.join(", ")
+}

@@ -1,0 +1,183 @@
+//! The report as one page: no network, readable without JavaScript, in light and dark.
+
+mod conventions;
+mod example;
+mod finding;
+mod heat;
+mod margins;
+mod plot;
+mod shapes;
+
+use askama::Template;
+use qkvet_spec::{Catalog, Summary, Verdict};
+
+use self::conventions::{ConventionRow, conventions};
+use self::finding::{FindingView, finding};
+use crate::groups::case_groups;
+use crate::text::{count, plain, visible};
+use crate::{coverage, exit_line};
+
+/// Findings beyond this are only named: the JSON document has them all.
+const MOST_FINDINGS: usize = 100;
+/// Findings named beyond those that are shown.
+const MOST_NAMED: usize = 1000;
+/// Bytes of findings; what does not fit is named.
+const MOST_BYTES: usize = 3 << 20;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page {
+    css: &'static str,
+    js: &'static str,
+    target: String,
+    tool: String,
+    outcome: String,
+    is_bad: bool,
+    facts: Vec<Fact>,
+    tiles: Vec<Tile>,
+    findings: Vec<FindingView>,
+    /// Titles of findings that are only named.
+    named: Vec<String>,
+    /// Findings that are not even named.
+    unnamed: usize,
+    conventions: Vec<ConventionRow>,
+    coverage: String,
+    margins: String,
+    shapes: String,
+    dtypes: Vec<String>,
+    laws: Vec<LawRow>,
+    warnings: Vec<String>,
+}
+
+/// A name and what is said of it.
+struct Fact {
+    name: &'static str,
+    text: String,
+}
+
+/// How many cases ended with a verdict.
+struct Tile {
+    word: &'static str,
+    count: String,
+    kind: &'static str,
+}
+
+/// A law with what came of its cases in each format.
+struct LawRow {
+    law: String,
+    cells: Vec<LawCell>,
+}
+
+struct LawCell {
+    text: String,
+    kind: &'static str,
+}
+
+/// The report as one HTML page; the catalog says what the conventions are.
+///
+/// # Errors
+/// None in practice: the template is checked when this crate is compiled.
+pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Error> {
+    let run = &summary.run;
+    let (mut findings, mut bytes) = (Vec::new(), 0);
+    for (at, one) in summary.findings.iter().enumerate().take(MOST_FINDINGS) {
+        let view = finding(summary, one, at + 1);
+        bytes += view.approx_bytes();
+        if bytes > MOST_BYTES {
+            break;
+        }
+        findings.push(view);
+    }
+    let rest = summary.findings.iter().skip(findings.len());
+    let named: Vec<String> = rest.take(MOST_NAMED).map(|one| visible(&one.title).into_owned()).collect();
+    let unnamed = summary.findings.len() - findings.len() - named.len();
+    let mut facts = vec![
+        Fact { name: "suite", text: format!("{}, seed {}", run.suite, run.seed) },
+        Fact { name: "cases", text: count(run.cases) },
+    ];
+    let contracts: Vec<String> =
+        run.contracts.iter().map(|(dtype, contract)| format!("{dtype} under {contract}")).collect();
+    facts.push(Fact { name: "contracts", text: contracts.join(", ") });
+    let declared = if run.conventions.is_empty() { "none".to_owned() } else { run.conventions.join(", ") };
+    facts.push(Fact { name: "declared", text: declared });
+    facts.extend(run.environment.iter().map(|text| Fact { name: "environment", text: visible(text).into_owned() }));
+    facts.extend(
+        run.source.iter().map(|source| Fact { name: "source", text: format!("{}:{}", source.path, source.line) }),
+    );
+    let (dtypes, laws) = laws(summary);
+    Page {
+        css: include_str!("../../templates/report.css"),
+        js: include_str!("../../templates/report.js"),
+        target: visible(&run.target).into_owned(),
+        tool: visible(&run.tool).into_owned(),
+        outcome: visible(plain(&exit_line(summary)).trim()).into_owned(),
+        is_bad: !summary.findings.is_empty() || Verdict::ALL.iter().any(|v| v.is_finding() && counted(summary, *v) > 0),
+        facts,
+        tiles: tiles(summary),
+        findings,
+        named,
+        unnamed,
+        conventions: conventions(summary, catalog),
+        coverage: visible(&plain(&coverage(summary))).into_owned(),
+        margins: margins::margins(summary),
+        shapes: shapes::shapes(summary),
+        dtypes,
+        laws,
+        warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
+    }
+    .render()
+}
+
+fn counted(summary: &Summary, verdict: Verdict) -> usize {
+    summary.counts.get(verdict.word()).copied().unwrap_or(0)
+}
+
+/// How a verdict is colored; its word stands beside it.
+fn kind(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "good",
+        verdict if verdict.is_finding() => "bad",
+        Verdict::Suspect | Verdict::Inconclusive => "open",
+        _ => "none",
+    }
+}
+
+fn tiles(summary: &Summary) -> Vec<Tile> {
+    let tile = |verdict: &Verdict| {
+        let n = counted(summary, *verdict);
+        (n > 0).then(|| Tile { word: verdict.word(), count: count(n), kind: kind(*verdict) })
+    };
+    Verdict::ALL.iter().filter_map(tile).collect()
+}
+
+/// Formats, and a row for each law in the order of the suite.
+fn laws(summary: &Summary) -> (Vec<String>, Vec<LawRow>) {
+    let groups = case_groups(summary);
+    let (mut dtypes, mut laws): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for group in &groups {
+        if !dtypes.contains(&group.dtype) {
+            dtypes.push(group.dtype);
+        }
+        if !laws.contains(&group.law) {
+            laws.push(group.law);
+        }
+    }
+    let cell = |law: &str, dtype: &str| {
+        let Some(group) = groups.iter().find(|group| group.law == law && group.dtype == dtype) else {
+            return LawCell { text: "–".to_owned(), kind: "none" };
+        };
+        let wrong = group.count(Verdict::is_finding);
+        let open = group.count(|verdict| matches!(verdict, Verdict::Suspect | Verdict::Inconclusive));
+        let (held, total) = (group.count(|verdict| verdict == Verdict::Pass), group.total());
+        match (wrong, open) {
+            (0, _) if !group.is_checked() => LawCell { text: format!("{total} not checked"), kind: "none" },
+            (0, 0) => LawCell { text: format!("{held} held"), kind: "good" },
+            (0, open) => LawCell { text: format!("{held} held, {open} undecided"), kind: "open" },
+            (wrong, _) => LawCell { text: format!("✗ {wrong} of {total} wrong"), kind: "bad" },
+        }
+    };
+    let row =
+        |law: &&str| LawRow { law: (*law).to_owned(), cells: dtypes.iter().map(|dtype| cell(law, dtype)).collect() };
+    (dtypes.iter().map(|dtype| (*dtype).to_owned()).collect(), laws.iter().map(row).collect())
+}

@@ -1,0 +1,112 @@
+//! SARIF 2.1.0: a rule for each law and each code that was found, a result for each finding.
+
+use std::collections::BTreeMap;
+
+use qkvet_spec::{Finding, Summary, Verdict};
+use serde_json::{Value, json};
+
+use crate::groups::{code, fingerprint, rule, word};
+use crate::text::{plain, visible};
+
+/// One SARIF log with one run.
+///
+/// # Errors
+/// None in practice.
+pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
+    let run = &summary.run;
+    let tool = visible(&run.tool);
+    let (name, version) = tool.split_once(' ').unwrap_or((&tool, "0"));
+    let rules = rules(summary);
+    let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
+    let results: Vec<Value> = summary.findings.iter().map(|finding| result(summary, finding, &places)).collect();
+    let log = json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": name,
+                "version": version,
+                "rules": rules.iter().map(|(id, text)| json!({
+                    "id": id,
+                    "shortDescription": { "text": visible(text) },
+                    "helpUri": format!("https://github.com/qkvet/qkvet/blob/main/docs/{}", help(id)),
+                })).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "automationDetails": { "id": format!("qkvet/{}/", percent(&run.suite)) },
+            "invocations": [{
+                "executionSuccessful": summary.stopped.is_none(),
+                "toolExecutionNotifications": summary.warnings.iter().chain(&summary.stopped).map(|text| json!({
+                    "level": "warning", "message": { "text": visible(text) },
+                })).collect::<Vec<_>>(),
+            }],
+            "properties": { "target": visible(&run.target), "seed": run.seed, "counts": summary.counts },
+            "results": results,
+        }],
+    });
+    serde_json::to_string_pretty(&log).map(|text| text + "\n")
+}
+
+/// Laws that the run asked, then what was found beside them.
+fn rules(summary: &Summary) -> Vec<(String, String)> {
+    let titles: BTreeMap<&str, &str> =
+        summary.findings.iter().map(|finding| (finding.law.as_str(), finding.law_title.as_str())).collect();
+    let title = |law: &str| titles.get(law).map_or_else(|| law.replace('-', " "), |title| (*title).to_owned());
+    let mut rules: Vec<(String, String)> =
+        summary.coverage.laws.keys().map(|law| (visible(&format!("law/{law}")).into_owned(), title(law))).collect();
+    for finding in &summary.findings {
+        let id = rule(finding);
+        if rules.iter().any(|(known, _)| *known == id) {
+            continue;
+        }
+        let text = match code(finding) {
+            Some(code) => finding.title.trim_start_matches(code).trim_start().to_owned(),
+            None if id.starts_with("law/") => finding.law_title.clone(),
+            None => "The target follows a convention other than the standard and does not declare it".to_owned(),
+        };
+        rules.push((id, text));
+    }
+    rules
+}
+
+fn help(id: &str) -> &'static str {
+    if id.starts_with("law/") { "laws.md" } else { "reports.md" }
+}
+
+fn result(summary: &Summary, finding: &Finding, places: &BTreeMap<&str, usize>) -> Value {
+    let id = rule(finding);
+    let target = &summary.run.target;
+    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": visible(target), "kind": "function" }] });
+    if let Some(source) = &summary.run.source {
+        location["physicalLocation"] = json!({
+            "artifactLocation": { "uri": percent(&source.path) },
+            "region": { "startLine": source.line },
+        });
+    }
+    json!({
+        "ruleId": id,
+        "ruleIndex": places.get(id.as_str()).copied(),
+        "kind": "fail",
+        "level": if finding.verdict == Verdict::Nondet { "warning" } else { "error" },
+        "message": { "text": plain(&crate::finding(finding)) },
+        "locations": [location],
+        "partialFingerprints": { "qkvetFinding/v1": fingerprint(summary, finding) },
+        "occurrenceCount": finding.cases.max(1),
+        "properties": {
+            "verdict": word(finding),
+            "law": visible(&finding.law),
+            "case": visible(&finding.witness.case),
+            "replay": visible(&finding.replay),
+            "replayAnywhere": finding.replay_anywhere.as_ref().map(|command| visible(command)),
+        },
+    })
+}
+
+/// A path as a relative reference: everything but letters, digits, `/` and a few marks as bytes in hexadecimal.
+fn percent(path: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    path.bytes().map(one).collect()
+}

@@ -1,0 +1,260 @@
+//! A finding in numbers: one query of its witness from scores to output, and a head of one of its cases as a picture.
+
+use std::cmp::Reverse;
+
+use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::law::CallRecord;
+use qkvet_engine::lowering::{Want, alters, visibility};
+use qkvet_engine::simulate::Simulator;
+use qkvet_engine::steps::query_steps;
+use qkvet_engine::strike::{Strike, strike};
+use qkvet_spec::{
+    Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps, Target,
+    Tensor, Verdict, WorkedExample,
+};
+
+use super::findings::Scene;
+use super::groups::Group;
+use super::pass::Done;
+
+/// Keys of an example; of more those of most weight.
+const MOST_KEYS: usize = 24;
+/// Columns of an example; of more those farthest out.
+const MOST_COLUMNS: usize = 8;
+/// Queries and keys of a picture.
+const MOST_ROWS: usize = 32;
+/// Columns of its result.
+const MOST_WIDTH: usize = 64;
+
+/// What a finding is told with.
+pub(super) struct Telling<'s> {
+    pub(super) meaning: &'s Meaning,
+    pub(super) contract: &'s Contract,
+    /// The faults that are named.
+    pub(super) faults: &'s [&'s Fault],
+    /// The meaning of an undeclared convention.
+    pub(super) convention: Option<&'s Meaning>,
+}
+
+/// A result of a call that the target answered in the right form, and its place farthest out.
+struct Shown<'c> {
+    record: &'c CallRecord,
+    want: Want,
+    tensor: &'c Tensor,
+    expected: Expected,
+    /// Number of the element.
+    worst: usize,
+}
+
+impl Shown<'_> {
+    /// The result of the calls that is farthest out, one that is refuted before any other.
+    fn of<'c>(calls: &'c [CallRecord], telling: &Telling<'_>) -> Option<Shown<'c>> {
+        let mut best: Option<(f64, Shown<'c>)> = None;
+        for record in calls.iter().filter(|record| record.call.misfit().is_none()) {
+            for result in record.results() {
+                let expected = interpret(telling.meaning, &record.call, telling.contract, result.want);
+                let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
+                let Some(tensor) = result.tensor().filter(|tensor| tensor.shape == axes) else { continue };
+                let far = |at: usize| (ratio(&expected, tensor, at), at);
+                let farthest = (0..tensor.data.len()).map(far).reduce(|a, b| if b.0 > a.0 { b } else { a });
+                let Some((out, worst)) = farthest else { continue };
+                if best.as_ref().is_none_or(|(known, _)| out > *known) {
+                    best = Some((out, Shown { record, want: result.want, tensor, expected, worst }));
+                }
+            }
+        }
+        best.map(|(_, shown)| shown)
+    }
+
+    fn width(&self) -> usize {
+        self.expected.shape[3]
+    }
+
+    /// `(item, h, i)` of the place farthest out.
+    fn place(&self) -> [usize; 3] {
+        let [_, h_q, n_q, width] = self.expected.shape;
+        let row = self.worst / width;
+        [row / (h_q * n_q), row / n_q % h_q, row % n_q]
+    }
+}
+
+/// Distance over what is allowed; infinite where no error is allowed, and for NaN.
+fn ratio(expected: &Expected, got: &Tensor, at: usize) -> f64 {
+    let (x, ball) = (got.data[at], expected.exact[at]);
+    if x.to_bits() == ball.mid.to_bits() || (x.is_nan() && ball.mid.is_nan()) {
+        return 0.0;
+    }
+    let far = (x - ball.mid).abs();
+    let over = far / (ball.rad + expected.hard[at]);
+    match (far, over) {
+        (far, _) if far == 0.0 => 0.0,
+        (_, over) if over.is_nan() => f64::INFINITY,
+        (_, over) => over,
+    }
+}
+
+/// The meaning with the cause that is named, where it changes what the call computes.
+fn supposed(telling: &Telling<'_>, call: &Call) -> Option<Meaning> {
+    let striking = telling.faults.iter().filter(|fault| strike(fault, call) != Strike::Nothing);
+    let base = telling.convention.unwrap_or(telling.meaning);
+    let meaning = striking.fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning));
+    alters(&meaning, telling.meaning, call).then_some(meaning)
+}
+
+/// What the cause that is named gives for a call, rounding included.
+fn simulated(telling: &Telling<'_>, shown: &Shown<'_>) -> Option<Tensor> {
+    if telling.faults.is_empty() && telling.convention.is_none() {
+        return None;
+    }
+    let base = telling.convention.unwrap_or(telling.meaning).clone();
+    let simulator = Simulator::new(base, Execution::standard());
+    let mut simulator =
+        telling.faults.iter().fold(simulator, |simulator, fault| simulator.with_fault((*fault).clone()));
+    let Response::Output(output) = simulator.call(&shown.record.call) else { return None };
+    shown.want.of(&output).filter(|tensor| tensor.shape == shown.tensor.shape).cloned()
+}
+
+/// One query of the witness: the one whose result is farthest out.
+pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExample> {
+    let shown = Shown::of(&done.calls, telling)?;
+    let call = &shown.record.call;
+    let Dims { h_q, n_q, n_k, .. } = call.dims();
+    let [item, head, query] = shown.place();
+    let row = (item * h_q + head) * n_q + query;
+    let supposed = supposed(telling, call);
+    let weights = |meaning: &Meaning| -> Vec<f64> {
+        let weights = interpret(meaning, call, telling.contract, Want::Weights).exact;
+        weights[row * n_k..][..n_k].iter().map(|ball| ball.mid).collect()
+    };
+    let (own, other) = (weights(telling.meaning), supposed.as_ref().map(weights));
+    let weight = |j: usize| own[j].abs().max(other.as_ref().map_or(0.0, |other| other[j].abs()));
+    let keys = foremost(n_k, MOST_KEYS, weight);
+    let steps = |meaning: &Meaning, weights: &[f64]| {
+        let all = query_steps(meaning, call, [item, head, query]);
+        let pick = |numbers: &[f64]| Numbers(keys.iter().map(|j| numbers[*j]).collect());
+        Steps {
+            products: pick(&all.products),
+            stages: all
+                .stages
+                .iter()
+                .map(|one| StageStep { stage: one.stage.clone(), scores: pick(&one.scores) })
+                .collect(),
+            logits: pick(&all.logits),
+            weights: pick(weights),
+            sink: all.sink.map(|sink| Numbers(vec![sink])),
+        }
+    };
+    let width = shown.width();
+    let columns = foremost(width, MOST_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
+    let pick = |number: &dyn Fn(usize) -> f64| Numbers(columns.iter().map(|c| number(row * width + c)).collect());
+    let simulated = simulated(telling, &shown);
+    Some(WorkedExample {
+        call: shown.record.label.clone(),
+        result: shown.want.name().to_owned(),
+        item,
+        head,
+        query,
+        n_k,
+        expected: steps(telling.meaning, &own),
+        supposed: supposed.as_ref().zip(other.as_ref()).map(|(meaning, weights)| steps(meaning, weights)),
+        keys: keys.clone(),
+        width,
+        exact: pick(&|at| shown.expected.exact[at].mid),
+        allowed: pick(&|at| shown.expected.exact[at].rad + shown.expected.hard[at]),
+        got: pick(&|at| shown.tensor.data[at]),
+        simulated: simulated.map(|tensor| pick(&|at| tensor.data[at])),
+        columns,
+    })
+}
+
+/// At most `most` of `0..n`, those of the largest keys, in their order.
+fn foremost(n: usize, most: usize, key: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..n).collect();
+    all.sort_by(|a, b| key(*b).total_cmp(&key(*a)));
+    all.truncate(most);
+    all.sort_unstable();
+    all
+}
+
+/// Cases that are looked at for a picture.
+const MOST_LOOKED_AT: usize = 24;
+
+/// The head farthest out of the largest member that can still be looked at: one whose result the named cause explains, if there is
+/// one.
+pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Telling<'_>) -> Option<(usize, Picture)> {
+    if group.verdict != Verdict::Fail {
+        return None;
+    }
+    let is_small = |at: &usize| {
+        let Dims { n_q, n_k, d_v, .. } = scene.cases[*at].dims();
+        n_q <= MOST_ROWS && n_k <= MOST_ROWS && d_v <= MOST_WIDTH && n_q * n_k > 1
+    };
+    let is_of_contract = |at: &usize| scene.done[*at].dtype == telling.contract.dtype;
+    let mut members: Vec<usize> = group.members.iter().copied().filter(is_small).filter(is_of_contract).collect();
+    members.sort_by_key(|at| {
+        let Dims { n_q, n_k, .. } = scene.cases[*at].dims();
+        let options = CallOption::ALL.iter().filter(|option| scene.cases[*at].uses(**option)).count();
+        (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), options, scene.cases[*at].size(), *at)
+    });
+    let mut second = None;
+    for at in members.into_iter().take(MOST_LOOKED_AT) {
+        let Some(shown) = Shown::of(&scene.done[at].calls, telling) else { continue };
+        let supposed = supposed(telling, &shown.record.call);
+        let explains = |meaning: &Meaning| {
+            let expected = interpret(meaning, &shown.record.call, telling.contract, shown.want);
+            expected.shape == shown.expected.shape
+                && shown.tensor.data.iter().enumerate().all(|(at, x)| expected.holds(at, *x))
+        };
+        let is_explained = supposed.as_ref().is_some_and(explains);
+        let picture = drawn(&scene.done[at], telling, &shown, supposed.as_ref());
+        match picture {
+            Some(picture) if is_explained => return Some((at, picture)),
+            Some(picture) if second.is_none() => second = Some((at, picture)),
+            _ => {}
+        }
+    }
+    second
+}
+
+fn drawn(done: &Done, telling: &Telling<'_>, shown: &Shown<'_>, supposed: Option<&Meaning>) -> Option<Picture> {
+    let call = &shown.record.call;
+    let Dims { h_q, n_q, n_k, .. } = call.dims();
+    let width = shown.width();
+    // A result may be wider than the values.
+    if width > 2 * MOST_WIDTH || n_k == 0 {
+        return None;
+    }
+    let [item, head, _] = shown.place();
+    let first = (item * h_q + head) * n_q;
+    let lines = |numbers: Vec<f64>, width: usize| -> Vec<Numbers> {
+        numbers[first * width..(first + n_q) * width].chunks(width).map(|row| Numbers(row.to_vec())).collect()
+    };
+    let weights = |meaning: &Meaning| {
+        let weights = interpret(meaning, call, telling.contract, Want::Weights).exact;
+        lines(weights.iter().map(|ball| four_digits(ball.mid)).collect(), n_k)
+    };
+    let seen = |meaning: &Meaning| -> Vec<String> {
+        let seen = visibility(meaning, call.dims(), call.dtype(), &call.options);
+        let line = |row: &[bool]| row.iter().map(|seen| if *seen { '1' } else { '0' }).collect();
+        seen[first * n_k..(first + n_q) * n_k].chunks(n_k).map(line).collect()
+    };
+    let ratios = (0..shown.tensor.data.len()).map(|at| four_digits(ratio(&shown.expected, shown.tensor, at))).collect();
+    Some(Picture {
+        case: done.id.clone(),
+        call: done.call.clone(),
+        label: shown.record.label.clone(),
+        item,
+        head,
+        weights: weights(telling.meaning),
+        seen: seen(telling.meaning),
+        supposed_weights: supposed.map(weights).unwrap_or_default(),
+        supposed_seen: supposed.map(seen).unwrap_or_default(),
+        ratios: lines(ratios, width),
+        result: shown.want.name().to_owned(),
+    })
+}
+
+/// The number nearest to four digits.
+fn four_digits(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}

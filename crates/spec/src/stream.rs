@@ -1,0 +1,65 @@
+//! A report as a stream: one JSON document a line, each an object with one key that says what it is.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::is_false;
+use crate::{CaseRecord, Coverage, Finding, RunInfo, Summary};
+
+/// One line of a stream: `{"started": {…}}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamLine {
+    /// The run begins: what is run.
+    Started(Box<RunInfo>),
+    /// Something to know while waiting; live streams only.
+    Notice(String),
+    /// Something to know when it is over, too.
+    Warning(String),
+    /// How many cases are decided; live streams only.
+    Progress {
+        /// Cases decided so far.
+        done: usize,
+        /// Cases in all.
+        total: usize,
+    },
+    /// One decided case, in order of the suite.
+    Case(Box<CaseRecord>),
+    /// One finding.
+    Finding(Box<Finding>),
+    /// The run is over: the last line.
+    Finished(Box<Outcome>),
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// Cases of each verdict.
+    pub counts: BTreeMap<String, usize>,
+    /// Number of findings.
+    pub findings: usize,
+    /// What was checked.
+    pub coverage: Coverage,
+    /// Whether the run was stopped early, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// Whether the user stopped it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// The outcome of a run.
+    pub fn of(summary: &Summary) -> Self {
+        Self {
+            counts: summary.counts.clone(),
+            findings: summary.findings.len(),
+            coverage: summary.coverage.clone(),
+            stopped: summary.stopped.clone(),
+            interrupted: summary.interrupted,
+        }
+    }
+}

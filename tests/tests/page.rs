@@ -1,0 +1,188 @@
+//! The HTML report: what is in it, and what a browser makes of it where there is one.
+
+#![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qkvet_spec::Summary;
+use qkvet_tests::markup::{Element, elements};
+use qkvet_tests::{has_python, run, shell};
+use tempfile::TempDir;
+
+fn page(target: &str, args: &[&str]) -> (TempDir, Summary, String) {
+    let folder = TempDir::new().expect("a folder");
+    let page = made(folder.path(), target, args);
+    let summary = summary(folder.path());
+    (folder, summary, page)
+}
+
+fn made(folder: &Path, target: &str, args: &[&str]) -> String {
+    let finished =
+        run(folder, &[&["check", target, "-q", "--suite", "smoke", "--report", "html=page.html"], args].concat());
+    assert!(matches!(finished.code, Some(0 | 1)), "{}{}", finished.stdout, finished.stderr);
+    std::fs::read_to_string(folder.join("page.html")).expect("a page")
+}
+
+fn summary(folder: &Path) -> Summary {
+    let text = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
+    serde_json::from_str(&text).expect("a report")
+}
+
+fn parsed(page: &str) -> Vec<Element> {
+    elements(page, true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_has_every_finding() {
+    let (_folder, summary, page) = page("builtin:fault/window-off-by-one", &[]);
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    let all = parsed(&page);
+    for element in &all {
+        for (name, value) in &element.attributes {
+            let is_inside = !value.contains("://") && !value.starts_with("//");
+            assert!(is_inside, "{name}={value:?} of {:?}", element.path);
+            assert!(!name.starts_with("on"), "{name} of {:?}", element.path);
+        }
+        assert!(!["link", "img", "iframe", "object"].contains(&element.name()), "{:?}", element.path);
+        assert!(element.name() != "script" || element.attribute("src").is_none());
+    }
+    let style = all.iter().find(|element| element.name() == "style").expect("a style");
+    assert!(!style.text.contains("url(") && !style.text.contains("@import"));
+    let ids: Vec<&str> = all.iter().filter_map(|element| element.attribute("id")).collect();
+    let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
+    assert_eq!(unique.len(), ids.len(), "an id twice");
+    for link in all.iter().filter_map(|element| element.attribute("href")) {
+        assert!(link.strip_prefix('#').is_some_and(|id| ids.contains(&id)), "{link}");
+    }
+    let texts: Vec<&str> = all.iter().map(|element| element.text.as_str()).collect();
+    let has = |text: &str| texts.iter().any(|one| one.contains(text));
+    assert!(!summary.findings.is_empty());
+    for (at, finding) in summary.findings.iter().enumerate() {
+        assert!(ids.contains(&format!("finding-{}", at + 1).as_str()));
+        let parts =
+            [&finding.title, &finding.evidence.expected, &finding.evidence.got, &finding.replay, &finding.law_title];
+        assert!(parts.iter().all(|part| has(part)), "{}", finding.title);
+        assert!(finding.cause.iter().chain(&finding.hint).all(|text| has(text)));
+        let example = finding.example.as_ref().expect("an example");
+        assert!(has(&format!("{:?}", example.got.0[0])) && has(&format!("{:?}", example.exact.0[0])));
+        assert!(finding.picture.is_some());
+    }
+    // Without JavaScript findings are shown; what only works with it is hidden.
+    assert!(all.iter().filter(|element| element.name() == "article").all(|one| one.attribute("hidden").is_none()));
+    assert!(all.iter().filter(|one| one.name() == "button").all(|one| one.attribute("hidden").is_some()));
+    for svg in all.iter().filter(|element| element.name() == "svg") {
+        let inner = |name: &str| {
+            all.iter().any(|one| {
+                one.name() == name && one.path.ends_with(&["svg".to_owned(), name.to_owned()]) && !one.text.is_empty()
+            })
+        };
+        assert!(svg.attribute("role") == Some("img") && inner("title") && inner("desc"));
+    }
+}
+
+#[test]
+fn a_worked_example_adds_up() {
+    let (_folder, summary, _page) = page("builtin:fault/window-off-by-one", &["--dtype", "float32"]);
+    let example = summary.findings[0].example.clone().expect("an example");
+    let sum: f64 = example.expected.weights.0.iter().sum();
+    assert!((sum - 1.0).abs() < 1e-6 || sum == 0.0, "{example:?}");
+    let supposed = example.supposed.expect("the cause changes what is computed");
+    assert_ne!(supposed.weights.0, example.expected.weights.0);
+    let is_out = |at: usize| (example.got.0[at] - example.exact.0[at]).abs() > example.allowed.0[at];
+    assert!((0..example.columns.len()).any(is_out), "an element is outside of its bound");
+    // The target is the simulator of that cause: it gives what the cause gives.
+    assert_eq!(example.simulated.expect("numbers").0, example.got.0);
+    let picture = summary.findings[0].picture.clone().expect("a picture");
+    assert_ne!(picture.seen, picture.supposed_seen);
+    assert!(picture.ratios.iter().flat_map(|row| &row.0).any(|ratio| *ratio > 1.0));
+}
+
+#[test]
+fn a_right_target_has_a_page_too() {
+    let (_folder, summary, page) = page("builtin:flash", &[]);
+    assert!(summary.findings.is_empty());
+    let all = parsed(&page);
+    assert!(all.iter().any(|element| element.text.contains("no finding in")));
+    assert!(all.iter().any(|element| element.name() == "svg"));
+}
+
+#[test]
+fn the_script_of_an_issue_shows_the_finding() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let wrong = "import numpy as np
+def attention(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2) / query.shape[-1]
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return ((weights / weights.sum(-1, keepdims=True)) @ value).astype(query.dtype)
+";
+    std::fs::write(folder.path().join("mine.py"), wrong).expect("a file");
+    let page = made(folder.path(), "mine.py:attention", &["--dtype", "float32"]);
+    let issue = parsed(&page).into_iter().find(|one| one.attribute("id") == Some("finding-1-issue")).expect("an issue");
+    let (_, script) = issue.text.split_once("```python\n").expect("a script");
+    let (script, _) = script.split_once("\n```").expect("an end");
+    let elsewhere = folder.path().join("issue/cases");
+    std::fs::create_dir_all(&elsewhere).expect("a folder");
+    std::fs::write(elsewhere.join("shown.py"), script).expect("a script");
+    let python = qkvet_tests::python().expect("an interpreter");
+    let command = format!("'{python}' issue/cases/shown.py");
+    let shown = shell(folder.path(), &command);
+    assert_eq!(shown.code, Some(1), "{}{}", shown.stdout, shown.stderr);
+    let right = wrong.replace("query.shape[-1]\n", "query.shape[-1] ** 0.5\n");
+    std::fs::write(folder.path().join("mine.py"), right).expect("a file");
+    assert_eq!(shell(folder.path(), &command).code, Some(0));
+}
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let folders = ["/usr/bin", "/usr/local/bin"];
+    names.iter().flat_map(|name| folders.map(|folder| Path::new(folder).join(name))).find(|path| path.is_file())
+}
+
+/// The page as the browser has it after its script ran, and what it said on its console.
+fn opened(browser: &Path, folder: &Path, place: &str) -> (String, String) {
+    let profile = folder.join("profile");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=3000"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(["--dump-dom", &format!("file://{}{place}", folder.join("page.html").display())])
+        .output()
+        .expect("a browser");
+    let console = String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).collect();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), console)
+}
+
+#[test]
+fn a_browser_shows_filters_and_links() {
+    let Some(browser) = browser() else { return };
+    let folder = TempDir::new().expect("a folder");
+    // Two findings at least.
+    let wrong = "builtin:fault/window-off-by-one";
+    made(folder.path(), wrong, &[]);
+    let mut summary = summary(folder.path());
+    let mut other = summary.findings[0].clone();
+    other.title = "something else altogether".to_owned();
+    other.cause = None;
+    summary.findings.push(other);
+    let text = serde_json::to_string(&summary).expect("a document");
+    std::fs::write(folder.path().join("two.json"), text).expect("a file");
+    let again = run(folder.path(), &["report", "--from", "two.json", "--report", "html=page.html"]);
+    again.expect(0, &[]);
+    let hidden = |page: &str| -> Vec<bool> {
+        let tags = page.match_indices("<article").map(|(at, _)| &page[at..]);
+        tags.filter_map(|tag| tag.split_once('>')).map(|(tag, _)| tag.contains(" hidden=\"\"")).collect()
+    };
+    let (plain, console) = opened(&browser, folder.path(), "");
+    assert_eq!(console, "");
+    assert_eq!(hidden(&plain), [false, false]);
+    assert!(plain.contains(">2 of 2</output>"), "the script ran");
+    let (filtered, console) = opened(&browser, folder.path(), "#filter=ALTOGETHER%20something");
+    assert_eq!(console, "");
+    assert_eq!(hidden(&filtered), [true, false]);
+    let (linked, console) = opened(&browser, folder.path(), "#finding-1");
+    assert_eq!(console, "");
+    assert_eq!(hidden(&linked), [false, false]);
+}

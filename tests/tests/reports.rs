@@ -1,0 +1,283 @@
+//! Reports in every format: made from a run, made again from its JSON, and read as the tools read them.
+
+#![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
+
+use std::path::Path;
+
+use qkvet_report::{ReportFormat, write_as};
+use qkvet_spec::{Catalog, StreamLine, Summary};
+use qkvet_tests::markup::{Element, elements};
+use qkvet_tests::{qkvet, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const TARGET: &str = "builtin:fault/window-off-by-one";
+
+fn folder() -> TempDir {
+    TempDir::new().expect("a folder")
+}
+
+/// A small run with a finding.
+fn checked(folder: &Path, args: &[&str]) -> qkvet_tests::Finished {
+    let narrow = ["check", TARGET, "-q", "--suite", "smoke", "--dtype", "float32"];
+    let finished = run(folder, &[&narrow[..], args].concat());
+    finished.expect(1, &[]);
+    finished
+}
+
+fn summary(folder: &Path) -> Summary {
+    let text = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
+    serde_json::from_str(&text).expect("a report")
+}
+
+fn written(format: ReportFormat, summary: &Summary) -> String {
+    write_as(format, summary, &Catalog::embedded().expect("a catalog")).expect("a report")
+}
+
+#[test]
+fn every_format_is_made_again_from_the_last_run() {
+    let folder = folder();
+    checked(folder.path(), &["--report", "json=own.json"]);
+    let formats: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
+    let list = formats.join(",");
+    let direct = checked(folder.path(), &["--report", &list]);
+    let files = ReportFormat::ALL.iter().filter(|format| **format != ReportFormat::Github);
+    for format in files {
+        let kept = folder.path().join(".qkvet/last").join(format.file_name());
+        let kept = std::fs::read_to_string(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
+        let again = run(folder.path(), &["report", "--format", format.name()]);
+        again.expect(0, &[]);
+        assert_eq!(kept, again.stdout, "{}", format.name());
+        let own = run(folder.path(), &["report", "--from", "own.json", "--format", format.name()]);
+        assert_eq!(kept, own.stdout, "{} from a file", format.name());
+    }
+    assert!(direct.stderr.lines().any(|line| line.starts_with("::error ")), "{}", direct.stderr);
+    assert_eq!(run(folder.path(), &["report"]).stdout, direct.stdout);
+}
+
+#[test]
+fn a_report_that_is_not_there_is_said_to_be_so() {
+    let folder = folder();
+    run(folder.path(), &["report"]).expect(2, &["expected a JSON report", "hint:"]);
+    std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
+    run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
+    run(folder.path(), &["report", "--format", "htm"]).expect(2, &["html"]);
+    let wrong = ["check", "builtin:standard", "--report", "junnit"];
+    run(folder.path(), &wrong).expect(2, &["did you mean `junit`"]);
+    let nowhere =
+        ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report", "html=no/where.html"];
+    run(folder.path(), &nowhere).expect(2, &["report at no/where.html: expected to be written"]);
+}
+
+#[test]
+fn the_stream_fits_its_schema_and_says_what_the_document_says() {
+    let folder = folder();
+    let live = checked(folder.path(), &["--format", "ndjson"]);
+    let schema = run(folder.path(), &["schema", "stream"]).json();
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let lines: Vec<Value> = live.stdout.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    for line in &lines {
+        let errors: Vec<String> = validator.iter_errors(line).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}\n{line}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "case": { "id": 1 } })));
+    let parsed: Vec<StreamLine> = live.stdout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let summary = summary(folder.path());
+    assert_eq!(parsed.first(), Some(&StreamLine::Started(Box::new(summary.run.clone()))));
+    let n_cases = parsed.iter().filter(|line| matches!(line, StreamLine::Case(_))).count();
+    assert_eq!(n_cases, summary.records.len());
+    let Some(StreamLine::Finished(outcome)) = parsed.last() else { panic!("{:?}", parsed.last()) };
+    assert_eq!((&outcome.counts, outcome.findings), (&summary.counts, summary.findings.len()));
+    assert!(parsed.iter().any(|line| matches!(line, StreamLine::Progress { .. })));
+    assert_eq!(live.stdout, checked(folder.path(), &["--format", "ndjson", "-j", "2"]).stdout);
+}
+
+/// Attributes of the elements that the usual schema of JUnit knows, and what may be in them.
+const JUNIT: [(&str, &[&str], &[&str]); 7] = [
+    ("testsuites", &["name", "tests", "failures", "errors"], &["testsuite"]),
+    ("testsuite", &["name", "tests", "failures", "errors", "skipped"], &["properties", "testcase"]),
+    ("properties", &[], &["property"]),
+    ("property", &["name", "value"], &[]),
+    ("testcase", &["name", "classname"], &["failure", "skipped"]),
+    ("failure", &["type", "message"], &[]),
+    ("skipped", &["message"], &[]),
+];
+
+fn assert_junit(text: &str) -> Vec<Element> {
+    let all = elements(text, false).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for element in &all {
+        let known = JUNIT.iter().find(|(name, ..)| *name == element.name());
+        let (_, attributes, inner) = known.unwrap_or_else(|| panic!("{:?}", element.path));
+        let names: Vec<&str> = element.attributes.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(&names, attributes, "{:?}", element.path);
+        for other in all.iter().filter(|other| other.path.len() == element.path.len() + 1) {
+            let is_in = other.path[..element.path.len()] == element.path[..];
+            assert!(!is_in || inner.contains(&other.name()), "{:?}", other.path);
+        }
+    }
+    let number = |element: &Element, name: &str| -> usize {
+        element.attribute(name).and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{name} of {element:?}"))
+    };
+    let suites: Vec<&Element> = all.iter().filter(|element| element.name() == "testsuite").collect();
+    let count = |name: &str| all.iter().filter(|element| element.name() == name).count();
+    assert_eq!(suites.iter().map(|suite| number(suite, "tests")).sum::<usize>(), count("testcase"));
+    assert_eq!(number(&all[0], "tests"), count("testcase"));
+    assert_eq!(number(&all[0], "failures"), count("failure"));
+    assert_eq!(suites.iter().map(|suite| number(suite, "skipped")).sum::<usize>(), count("skipped"));
+    all
+}
+
+#[test]
+fn junit_has_what_its_schema_knows_and_nothing_else() {
+    let folder = folder();
+    let finished = checked(folder.path(), &["--format", "junit"]);
+    let all = assert_junit(&finished.stdout);
+    let summary = summary(folder.path());
+    for finding in &summary.findings {
+        let failures = all.iter().filter(|element| element.name() == "failure");
+        let told: Vec<&Element> =
+            failures.filter(|element| element.attribute("message") == Some(&finding.title)).collect();
+        assert_eq!(told.len(), 1, "{}", finding.title);
+        assert!(told[0].text.contains(&finding.replay) && told[0].text.contains("expected"), "{}", told[0].text);
+    }
+    assert!(elements("<a><b></a></b>", false).is_err() && elements("<a x=1/>", false).is_err());
+}
+
+#[test]
+fn annotations_are_ten_at_most() {
+    let folder = folder();
+    checked(folder.path(), &[]);
+    let mut summary = summary(folder.path());
+    summary.warnings = vec!["odd\nline".to_owned(); 30];
+    let finding = summary.findings[0].clone();
+    summary.findings =
+        (0..40).map(|n| qkvet_spec::Finding { title: format!("finding {n}"), ..finding.clone() }).collect();
+    let text = written(ReportFormat::Github, &summary);
+    let of = |kind: &str| text.lines().filter(|line| line.starts_with(kind)).count();
+    assert_eq!((of("::error "), of("::warning "), text.lines().count()), (10, 10, 20));
+    assert!(text.contains("and 31 more findings"), "{text}");
+    let step = folder.path().join("summary.md");
+    let mut command = qkvet(folder.path());
+    command.args(["report", "--report", "github"]).env("GITHUB_STEP_SUMMARY", &step);
+    let output = command.output().expect("a process");
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("::error "));
+    assert!(std::fs::read_to_string(&step).expect("a step summary").contains("1 finding"));
+}
+
+#[test]
+fn gitlab_and_sarif_have_what_they_must() {
+    let folder = folder();
+    checked(folder.path(), &[]);
+    let summary = summary(folder.path());
+    let quality: Value = serde_json::from_str(&written(ReportFormat::Gitlab, &summary)).expect("a document");
+    let entries = quality.as_array().expect("an array");
+    assert_eq!(entries.len(), summary.findings.len());
+    for entry in entries {
+        for name in ["description", "check_name", "fingerprint", "severity"] {
+            assert!(entry[name].as_str().is_some_and(|text| !text.is_empty()), "{name} of {entry}");
+        }
+        assert!(
+            ["info", "minor", "major", "critical", "blocker"].contains(&entry["severity"].as_str().expect("a word"))
+        );
+        let place = &entry["location"];
+        let path = place["path"].as_str().expect("a path");
+        assert!(!path.starts_with("./") && place["lines"]["begin"].as_u64().is_some_and(|line| line > 0), "{place}");
+    }
+    let log: Value = serde_json::from_str(&written(ReportFormat::Sarif, &summary)).expect("a document");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    assert!(rules.len() > summary.coverage.laws.len());
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), summary.findings.len());
+    for result in results {
+        let at = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("an index");
+        assert_eq!(rules[at]["id"], result["ruleId"]);
+        assert!(result["message"]["text"].as_str().is_some_and(|text| !text.contains('\u{1b}')));
+        assert!(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].is_string());
+        assert!(result["partialFingerprints"]["qkvetFinding/v1"].is_string());
+    }
+    assert_eq!(results[0]["ruleId"], summary.findings[0].title.split(' ').next().expect("a code"));
+}
+
+/// What others may write into names and messages.
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}]]>&\"'`|\n::error::x%0A\u{0}\u{fffe}";
+
+fn hostile(summary: &Summary) -> Summary {
+    let mut summary = summary.clone();
+    summary.run.target = HOSTILE.to_owned();
+    summary.run.environment = vec![HOSTILE.to_owned()];
+    summary.run.conventions = vec![HOSTILE.to_owned()];
+    summary.warnings = vec![HOSTILE.to_owned()];
+    summary.stopped = Some(HOSTILE.to_owned());
+    summary.run.source = Some(qkvet_spec::SourcePlace { path: HOSTILE.to_owned(), line: 3 });
+    for record in &mut summary.records {
+        record.dtype = HOSTILE.to_owned();
+        record.law = HOSTILE.to_owned();
+    }
+    for finding in &mut summary.findings {
+        finding.title = HOSTILE.to_owned();
+        finding.law = HOSTILE.to_owned();
+        finding.evidence.got = HOSTILE.to_owned();
+        finding.evidence.stderr = Some(HOSTILE.to_owned());
+        finding.replay = HOSTILE.to_owned();
+        finding.cause = Some(HOSTILE.to_owned());
+        finding.script_text = Some(HOSTILE.to_owned());
+        if let Some(example) = &mut finding.example {
+            example.call = HOSTILE.to_owned();
+            example.result = HOSTILE.to_owned();
+        }
+        if let Some(picture) = &mut finding.picture {
+            picture.result = HOSTILE.to_owned();
+            picture.label = HOSTILE.to_owned();
+        }
+    }
+    summary
+}
+
+#[test]
+fn hostile_names_are_text_everywhere() {
+    let folder = folder();
+    checked(folder.path(), &[]);
+    let summary = hostile(&summary(folder.path()));
+    for format in ReportFormat::ALL {
+        let text = written(format, &summary);
+        let is_document = matches!(format, ReportFormat::Json | ReportFormat::Ndjson);
+        for odd in ['\u{1b}', '\u{202e}', '\u{0}'] {
+            assert!(is_document || !text.contains(odd), "{} has {odd:?}", format.name());
+        }
+    }
+    assert_junit(&written(ReportFormat::Junit, &summary));
+    let page = written(ReportFormat::Html, &summary);
+    let all = elements(&page, true).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!all.iter().any(|element| element.name() == "img"));
+    assert_eq!(all.iter().filter(|element| element.name() == "script").count(), 1);
+    let commands = written(ReportFormat::Github, &summary);
+    assert!(commands.lines().all(|line| line.starts_with("::error file=") || line.starts_with("::warning file=")));
+    let markdown = written(ReportFormat::Markdown, &summary);
+    // Neither in a block nor in a line of code; both are fenced by more backticks than the text has.
+    let blocks = markdown.split("```").step_by(2);
+    let outside: String = blocks.flat_map(|text| text.split("``").step_by(2)).collect();
+    assert!(!outside.contains("<img"), "{outside}");
+    for format in [ReportFormat::Gitlab, ReportFormat::Sarif] {
+        serde_json::from_str::<Value>(&written(format, &summary)).expect("a document");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_cases_and_findings_stay_quick_and_small() {
+    let folder = folder();
+    checked(folder.path(), &[]);
+    let mut summary = summary(folder.path());
+    let (records, finding) = (summary.records.clone(), summary.findings[0].clone());
+    summary.records = records.iter().cycle().take(100_000).cloned().collect();
+    summary.findings =
+        (0..100_000).map(|n| qkvet_spec::Finding { title: format!("finding {n}"), ..finding.clone() }).collect();
+    let start = std::time::Instant::now();
+    let page = written(ReportFormat::Html, &summary);
+    let took = start.elapsed();
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    // Three seconds in a release build; tests run with less.
+    assert!(took.as_secs_f64() < 12.0, "{took:?}");
+    assert!(page.contains("more: the JSON report has them all"));
+}
