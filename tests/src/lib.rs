@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 pub mod libraries;
+pub mod package;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};

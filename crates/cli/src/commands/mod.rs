@@ -14,6 +14,7 @@ mod own_laws;
 mod probe;
 mod prove;
 mod replay;
+mod scale_out;
 mod schema;
 mod setup;
 
