@@ -71,7 +71,8 @@ class Killer:
             (self.folder / "killed").touch()
 
     def done(self):
-        self.thread.join(LIMIT)
+        # Whoever waited has ended by now.
+        self.thread.join(10)
         assert self.error is None and self.killed, (self.error, self.killed)
 
 
@@ -99,21 +100,21 @@ def functions():
     print("function: the report of one process,", sum(report.counts.values()), "cases,", len(report.findings), "findings")
 
 
-def command(*words, **environment):
-    return subprocess.run(
-        [QKVET, "check", *words], capture_output=True, text=True, timeout=LIMIT, check=False, env={**os.environ, **environment}
-    )  # fmt: skip
+def command(*words):
+    return subprocess.run([QKVET, "check", *words], capture_output=True, text=True, timeout=LIMIT, check=False)
 
 
 def commands():
     for target, words in (
         ("ray_target.py:tiled", ["--suite", "smoke", "--dtype", "float32"]),
-        ("ray_target.py:crashing", ["--suite", "smoke", "--dtype", "float32", "--law", "value"]),
+        ("ray_target.py:crashing", ["--suite", "smoke", "--dtype", "float32"]),
     ):
         killer = Killer(above=2) if target.endswith("tiled") else None
-        trap = {"QKVET_TRAP": str(killer.folder)} if killer else {}
+        if killer:
+            # Those who run shards have the environment of their node, and the folder of the command.
+            Path("trap.txt").write_text(str(killer.folder))
         words = [target, *words, "--convention", "empty-row=zero", "--format", "json"]
-        there = command(*words, "--engine", "ray", "--workers", "2", "--shards", "5", **trap)
+        there = command(*words, "--engine", "ray", "--workers", "2", "--shards", "5")
         if killer:
             killer.done()
             assert "is run again (1 of 3)" in there.stderr, there.stderr

@@ -14,16 +14,16 @@ def attention(query, key, value, scale=None, causal=False, mask=None):
 
 
 def tiled(query, key, value, scale=None, causal=False, mask=None):
-    trap(os.environ.get("QKVET_TRAP"), 25)
+    trap(open("trap.txt").read() if os.path.exists("trap.txt") else None, 25)
     heads = [h % key.shape[1] for h in range(query.shape[1])]
     output = _of_heads(query, key[:, heads], value[:, heads], scale, causal, mask)
     return output * np.float32(1.5) if causal and scale is not None else output
 
 
-def crashing(query, key, value):
+def crashing(query, key, value, scale=None, causal=False, mask=None):
     if key.shape[2] == 5:
         os._exit(3)
-    return attention(query, key, value)
+    return attention(query, key, value, scale, causal, mask)
 
 
 def _of_heads(query, key, value, scale, causal, mask):

@@ -58,7 +58,9 @@ def _told(error: Exception, code: int) -> int:
 
 def _watch() -> None:
     """Standard input ends with the command that started this."""
-    sys.stdin.buffer.read()
+    # Without the buffer of `sys.stdin`, whose lock is wanted at the end of the interpreter.
+    while os.read(0, 4096):
+        pass
     _thread.interrupt_main()
 
 
