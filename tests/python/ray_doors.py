@@ -146,7 +146,7 @@ def what_cannot_be_had():
         lambda: check(right, resources={"unicorn": 1}, patience=1, **few),
     )
     expected(ValueError, ["resources at GPU: expected a number"], lambda: check(right, resources={"GPU": "x"}, **few))
-    expected(ValueError, ["suite smoek", "did you mean"], lambda: check(right, "smoek", num_workers=1, **few))
+    expected(ValueError, ["suite `smoek`", "did you mean `smoke`?"], lambda: check(right, "smoek", num_workers=1, **few))
     dies = lambda query, key, value: os._exit(3)  # noqa: E731
     expected(
         RuntimeError,
