@@ -23,7 +23,7 @@ impl Environment {
     /// # Panics
     /// When that fails; everything printed is shown.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn build() -> Self {
         // Two tests at once would write the binary while it is read.
         let turn = File::create(binary().with_file_name("qkvet-wheel.lock")).expect("a file");
         turn.lock().expect("a lock");

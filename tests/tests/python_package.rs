@@ -12,7 +12,7 @@ fn the_wheel_opens_its_doors() {
     if !has_python() {
         return;
     }
-    let environment = Environment::new();
+    let environment = Environment::build();
     the_command_is_there(&environment);
     three_lines_need_no_other_library(&environment);
     a_wrong_head_map_is_named(&environment);

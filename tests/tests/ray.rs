@@ -21,7 +21,7 @@ fn a_cluster_gives_the_report_of_one_machine() {
         println!("passed over, for the tests' Python has no ray: {}", has_ray.stderr);
         return;
     }
-    let environment = Environment::new();
+    let environment = Environment::build();
     without_ray_it_says_how_to_get_it(&environment);
     without_the_package_it_says_how_to_get_it(&environment, &base);
     both_doors_survive_a_killed_worker(&environment);
