@@ -326,7 +326,7 @@ pub(crate) struct ScaleOutArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// The Ray cluster at RAY_ADDRESS, the one that runs on this machine, or else a local one for this run
+    /// The Ray cluster at `RAY_ADDRESS`, the one that runs on this machine, or else a local one for this run
     Ray,
 }
 
