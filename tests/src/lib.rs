@@ -2,6 +2,7 @@
 
 pub mod libraries;
 pub mod markup;
+pub mod package;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};

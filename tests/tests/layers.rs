@@ -33,6 +33,39 @@ fn right_layers_pass() {
     check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);
 }
 
+/// Layers of Flax and Keras: nothing is wrong with them once the two conventions that they follow are declared.
+#[test]
+fn layers_on_jax_pass_under_two_conventions() {
+    if !has_python() {
+        return;
+    }
+    for (library, layer) in
+        [("flax", "examples/flax_multihead.py:layer"), ("keras", "examples/keras_multihead.py:layer")]
+    {
+        let python = python().expect("an interpreter");
+        let found =
+            Command::new(&python).args(["-c", &format!("import {library}")]).env("KERAS_BACKEND", "jax").output();
+        if !found.expect("python runs").status.success() {
+            println!("passed over: the tests' Python has no {library}");
+            continue;
+        }
+        // Each shape is compiled; a few laws see all of the layer.
+        let few = [
+            "--law",
+            "value",
+            "--law",
+            "causal-is-mask",
+            "--law",
+            "one-query-calls",
+            "--law",
+            "weights-row-stochasticity",
+        ];
+        let conventions = ["--convention", "causal=upper-left", "--convention", "empty-row=mean"];
+        let all = ["no finding in", "takes causal, mask, return_weights"];
+        check(root(), layer, &[&few[..], &conventions].concat()).expect(0, &all);
+    }
+}
+
 #[test]
 fn what_is_wrong_around_the_heads_is_named() {
     if !has_python() {

@@ -2,24 +2,17 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{Finished, binary, has_python, python, root};
-use tempfile::TempDir;
-
-/// A fresh environment with the wheel in it; the libraries are those of the interpreter that the tests have.
-struct Environment {
-    folder: TempDir,
-    python: PathBuf,
-}
+use qkvet_tests::package::{Environment, finish};
+use qkvet_tests::{has_python, root};
 
 #[test]
 fn the_wheel_opens_its_doors() {
     if !has_python() {
         return;
     }
-    let environment = Environment::new();
+    let environment = Environment::build();
     the_command_is_there(&environment);
     three_lines_need_no_other_library(&environment);
     a_wrong_head_map_is_named(&environment);
@@ -138,69 +131,4 @@ fn the_examples_of_the_docs_run(environment: &Environment) {
     let file = environment.path("examples.py");
     std::fs::write(&file, program).expect("a file");
     environment.run(&[&file.display().to_string()]).expect(0, &printed);
-}
-
-impl Environment {
-    fn new() -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let base = python().expect("an interpreter");
-        let below = if cfg!(windows) { "venv/Scripts/python.exe" } else { "venv/bin/python" };
-        let (wheels, inside) = (folder.path().join("wheels"), folder.path().join(below));
-        stage();
-        let manifest = root().join("crates/py/Cargo.toml").display().to_string();
-        // The profile of the tests: what is built already serves.
-        let build =
-            ["-m", "maturin", "build", "--locked", "--profile", "dev", "--interpreter", &base, "--manifest-path"];
-        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels)).expect(0, &["Built wheel"]);
-        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).expect(0, &[]);
-        let wheel = std::fs::read_dir(&wheels).expect("a folder").next().expect("a wheel").expect("a wheel").path();
-        let install = ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
-        finish(Command::new(&inside).args(install).arg(wheel)).expect(0, &["Successfully installed qkvet"]);
-        // What is imported from where the tests have their libraries; the wheel comes first.
-        let paths = "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
-        let of = |python: &Path| finish(Command::new(python).args(["-c", paths])).stdout;
-        let libraries = of(Path::new(&base));
-        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries).expect("a file");
-        Self { folder, python: inside }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Runs the interpreter among the small files of `tests/python`.
-    fn run(&self, arguments: &[&str]) -> Finished {
-        let folder = root().join("tests/python");
-        finish(
-            Command::new(&self.python)
-                .args(arguments)
-                .current_dir(&folder)
-                .env("PYTHONPATH", &folder)
-                .env("PYTHONDONTWRITEBYTECODE", "1")
-                // pytest prints the differing items of two dictionaries in the order of a set.
-                .env("PYTHONHASHSEED", "0")
-                .env_remove("CI"),
-        )
-    }
-
-    fn pytest(&self, arguments: &[&str]) -> Finished {
-        self.run(&[&["-m", "pytest", "-p", "no:cacheprovider", "--color=no"], arguments].concat())
-    }
-}
-
-/// Puts the binary where wheels take the command from.
-fn stage() {
-    let folder = root().join("crates/py/python/qkvet/bin");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let binary = binary();
-    std::fs::copy(&binary, folder.join(binary.file_name().expect("a name"))).expect("a copy");
-}
-
-fn finish(command: &mut Command) -> Finished {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
 }

@@ -331,6 +331,8 @@ pub(crate) struct CheckArgs {
     /// Where to write it [default: .qkvet/shards/I-of-N.jsonl]
     #[arg(long, value_name = "FILE", requires = "shard")]
     pub(crate) shard_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scale_out: ScaleOutArgs,
     /// Stop at the first finding
     #[arg(short = 'x', long)]
     pub(crate) fail_fast: bool,
@@ -339,6 +341,32 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
+}
+
+/// Where the shards of one run are run.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ScaleOutArgs {
+    /// Run shards on a cluster and join them: the report is that of one run (docs/scale-out.md)
+    #[arg(long, value_enum, conflicts_with_all = ["shard", "cases", "jobs"])]
+    pub(crate) engine: Option<Engine>,
+    /// Workers on the cluster [default: as many as it has room for]
+    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) workers: Option<u32>,
+    /// What each worker needs, such as CPU=1,GPU=0.5 [default: CPU=1]
+    #[arg(long, value_delimiter = ',', value_name = "NAME=N", requires = "engine")]
+    pub(crate) resources: Vec<String>,
+    /// Shards: what is lost with a worker is one of them [default: 4 a worker]
+    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) shards: Option<u32>,
+    /// Longest time without any worker, in seconds [default: 300]
+    #[arg(long, value_name = "SECONDS", requires = "engine")]
+    pub(crate) patience: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// The Ray cluster at `RAY_ADDRESS`, the one that runs on this machine, or else a local one for this run
+    Ray,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -1,15 +1,20 @@
 //! Runs of a suite on a function of this process, and probes of it.
 
 use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::probing;
+use qkvet_run::record::{Recorded, Recording, Sharding, read_shards, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
-use qkvet_spec::{Catalog, Event};
+use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_spec::{Catalog, Event, Summary};
 
 use crate::own;
 
@@ -25,8 +30,9 @@ pub(crate) fn catalog() -> PyResult<&'static Catalog> {
     embedded().map_err(invalid)
 }
 
-/// A run: the summary as JSON, and the report for people.
+/// A run, or one shard of it, which is written to a file: the summary as JSON, and the report for people.
 #[pyfunction]
+#[pyo3(signature = (answered, name, info, suite, seed, laws, dtypes, conventions, contracts, fail_fast, shard = None))]
 #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "as Python passes them")]
 pub(crate) fn check(
     py: Python<'_>,
@@ -40,11 +46,18 @@ pub(crate) fn check(
     conventions: Vec<String>,
     contracts: Vec<String>,
     fail_fast: bool,
+    shard: Option<(String, PathBuf)>,
 ) -> PyResult<(String, String)> {
     let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
     let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
     let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
-    let (target, stop) = (own::named(py, &name, &answered, &info), AtomicBool::new(false));
+    let (target, stop) = (own::named(py, &name, &answered, &info), Arc::new(AtomicBool::new(false)));
+    let sharding = |of: &String| {
+        Ok::<_, PyErr>(Sharding {
+            shard: of.parse().map_err(|error| invalid(format!("shard at {of}: {error}")))?,
+            recording: Recording::until(Arc::clone(&stop)),
+        })
+    };
     let config = RunConfig {
         catalog: catalog()?,
         target: &target,
@@ -56,30 +69,76 @@ pub(crate) fn check(
         jobs: 1,
         fail_fast,
         store: None,
+        sharding: shard.as_ref().map(|(of, _)| sharding(of)).transpose()?,
+        stop: &stop,
+    };
+    let summary = watched(py, &config)?;
+    if let (Some(sharding), Some((_, path))) = (&config.sharding, &shard) {
+        write_shard(path, &config, sharding, &summary).map_err(invalid)?;
+    }
+    reported(&summary)
+}
+
+/// The run that shards are of: their answers judged, and the function asked what none of them asked.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+pub(crate) fn merge(
+    py: Python<'_>,
+    answered: Py<PyAny>,
+    name: String,
+    info: String,
+    shards: Vec<PathBuf>,
+) -> PyResult<(String, String)> {
+    let joined = read_shards(&shards).map_err(invalid)?;
+    let header = joined.header.clone();
+    let laws = header.checked_laws(env!("CARGO_PKG_VERSION")).map_err(invalid)?;
+    let conventions = Declared::conventions(&header.conventions).map_err(invalid)?.conventions;
+    let live = own::named(py, &name, &answered, &info).kind;
+    let recorded = Arc::new(Recorded::new(joined, Some(live)));
+    let kind = TargetKind::Recorded(Arc::clone(&recorded));
+    let target = NamedTarget { name: header.target, kind, entry: TargetEntry::default(), config: None };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let stop = AtomicBool::new(false);
+    let config = RunConfig {
+        catalog: catalog()?,
+        target: &target,
+        cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
+        laws: laws.iter().collect(),
+        conventions,
+        contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        dtypes: header.dtypes,
+        jobs: if recorded.has_broken() { 1 } else { cores },
+        fail_fast: header.fail_fast,
+        store: None,
         sharding: None,
         stop: &stop,
     };
-    // The function is called from another thread, and this one looks for Ctrl-C.
+    let summary = watched(py, &config)?;
+    recorded.trouble().map_or_else(|| reported(&summary), |trouble| Err(invalid(trouble)))
+}
+
+fn reported(summary: &Summary) -> PyResult<(String, String)> {
+    let json = serde_json::to_string(summary).map_err(invalid)?;
+    Ok((json, qkvet_report::plain(&qkvet_report::render(summary))))
+}
+
+/// The run, which a signal ends: the function is called from other threads, and this one looks for Ctrl-C.
+fn watched(py: Python<'_>, config: &RunConfig<'_>) -> PyResult<Summary> {
     let (summary, raised) = py.detach(|| {
         let mut raised = None;
         let mut looked = now();
-        let summary = run(&config, &mut |event| {
+        let summary = run(config, &mut |event| {
             if matches!(event, Event::Case { .. }) && looked.elapsed() > SIGNALS_EVERY {
                 looked = now();
                 if let Err(error) = Python::attach(|py| py.check_signals()) {
-                    stop.store(true, Ordering::Relaxed);
+                    config.stop.store(true, Ordering::Relaxed);
                     raised = Some(error);
                 }
             }
         });
         (summary, raised)
     });
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    let summary = summary.map_err(invalid)?;
-    let json = serde_json::to_string(&summary).map_err(invalid)?;
-    Ok((json, qkvet_report::plain(&qkvet_report::render(&summary))))
+    raised.map_or_else(|| summary.map_err(invalid), Err)
 }
 
 #[expect(clippy::disallowed_methods, reason = "when to look for a signal is no result")]

@@ -21,6 +21,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(case::cases, module)?)?;
     module.add_function(wrap_pyfunction!(case::case_of_token, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
+    module.add_function(wrap_pyfunction!(check::merge, module)?)?;
     module.add_function(wrap_pyfunction!(check::probe, module)?)?;
     module.add_function(wrap_pyfunction!(prove::prove, module)?)?;
     Ok(())

@@ -1,5 +1,7 @@
 //! A Python function of this process as a target.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use qkvet_engine::format;
@@ -13,16 +15,19 @@ use crate::call::{Bits, tensor};
 /// The function behind `answered` of the caller's source, with that caller bound: tensors, numbers and what is wanted in, an answer out.
 pub(crate) struct OwnFunction {
     answered: Py<PyAny>,
+    /// Held while it is called: nobody promised that it may be called twice at a time.
+    turn: Arc<Mutex<()>>,
 }
 
 impl OwnFunction {
     pub(crate) fn new(answered: Py<PyAny>) -> Self {
-        Self { answered }
+        Self { answered, turn: Arc::default() }
     }
 }
 
 impl Target for OwnFunction {
     fn call(&mut self, call: &Call) -> Response {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         Python::attach(|py| answer(py, &self.answered, call).unwrap_or_else(|error| Response::Error(error.to_string())))
     }
 }
@@ -30,10 +35,10 @@ impl Target for OwnFunction {
 /// The target of this name.
 pub(crate) fn named(py: Python<'_>, name: &str, answered: &Py<PyAny>, info: &str) -> NamedTarget {
     let environment = serde_json::from_str::<PythonInfo>(info).map(|info| info.describe()).unwrap_or_default();
-    let answered = answered.clone_ref(py);
+    let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
-        OpenTarget::live(OwnFunction::new(answered), environment.clone())
+        OpenTarget::live(OwnFunction { answered, turn: Arc::clone(&turn) }, environment.clone())
     };
     let own = OwnTarget::new(open, again);
     NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }

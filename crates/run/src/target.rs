@@ -159,6 +159,15 @@ impl TargetKind {
         }
     }
 
+    /// The function of this process that answers, or that answered what was recorded.
+    pub(crate) fn own(&self) -> Option<&OwnTarget> {
+        match self {
+            Self::Own(own) => Some(own),
+            Self::Recorded(recorded) => recorded.own(),
+            _ => None,
+        }
+    }
+
     /// Whether it runs foreign code, which may crash, hang or change.
     pub fn is_foreign(&self) -> bool {
         self.limits().is_some()

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use qkvet_run::contracts::contracts;
+use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
 use qkvet_run::target::NamedTarget;
@@ -10,8 +12,8 @@ use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, parse_yaml};
 
 use super::frozen;
 use super::launch::{Manner, Subject, launch};
-use super::{own_laws, setup};
-use crate::args::CheckArgs;
+use super::{own_laws, scale_out, setup};
+use crate::args::{CheckArgs, Engine};
 use crate::exit::Failure;
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
@@ -30,6 +32,16 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
     let notices = own_laws::notices(&laws, catalog, has_conventions)?;
+    if let Some(Engine::Ray) = args.scale_out.engine {
+        for notice in &notices {
+            anstream::eprintln!("{notice}");
+        }
+        for line in contracts(&target, &args.on.declared.contract, &dtypes, catalog)?.unused {
+            anstream::eprintln!("warning: {line}");
+        }
+        conventions(&target, &args.on.declared.convention, catalog)?;
+        return scale_out::scale_out(args);
+    }
     let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
     launch(catalog, subject, manner(args, target))
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use qkvet_report::Progress;
 use qkvet_run::config::TargetEntry;
@@ -12,8 +13,7 @@ use qkvet_run::process::Watch;
 use qkvet_run::record::{Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::shape::check_law;
-use qkvet_spec::{Catalog, CheckedLaw, Summary, Verdict};
+use qkvet_spec::{Catalog, Summary, Verdict};
 
 use super::launch::stop_on_interrupt;
 use super::reports::{Live, Place, write_reports};
@@ -22,25 +22,45 @@ use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    let mut live = Live::new(args.report.output.format);
+    let judged = judge(args, &stop_on_interrupt(), &mut live)?;
+    write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
+    if judged.unanswered > 0 {
+        judged.tell_unanswered("hint: --target asks the target itself");
+    }
+    Ok(ExitCode::from(code(&judged.summary, args.report.strict)))
+}
+
+/// What joined shards came to.
+pub(super) struct Judged {
+    pub(super) summary: Summary,
+    /// With the laws that the shards brought.
+    pub(super) catalog: Catalog,
+    /// Calls that nobody answered, though every shard ran to its end.
+    pub(super) unanswered: usize,
+}
+
+impl Judged {
+    pub(super) fn tell_unanswered(&self, hint: &str) {
+        anstream::eprintln!(
+            "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\n{hint}",
+            self.unanswered
+        );
+    }
+}
+
+/// Joins the shards and judges all cases, which `tell` says on standard output.
+pub(super) fn judge(args: &MergeArgs, stop: &Arc<AtomicBool>, tell: &mut Live) -> Result<Judged, Failure> {
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
+    let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
-    let tool = format!("qkvet {}", env!("CARGO_PKG_VERSION"));
-    if header.tool != tool {
-        return Err(Failure::Usage(format!("tool of the shards: expected {tool}, got {}", header.tool)));
-    }
-    let stop = stop_on_interrupt();
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
     let mut live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
     if let Some(limits) = live.as_mut().and_then(TargetKind::limits_mut) {
-        limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
+        limits.watch = Watch::new(Arc::clone(stop), progress.teller());
     }
-    let laws = header.laws.into_iter().map(|law| {
-        let id = law.law.clone();
-        check_law(law).map_err(|error| Failure::Usage(format!("law {id} of the shards: {}", error.error.message)))
-    });
-    let laws: Vec<CheckedLaw> = laws.collect::<Result<_, _>>()?;
     let cut_short = joined.stopped.clone();
     let recorded = Arc::new(Recorded::new(joined, live));
     let target = NamedTarget {
@@ -64,25 +84,18 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         fail_fast: header.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
-        stop: &stop,
+        stop,
     };
-    let mut live = Live::new(args.report.output.format);
     let mut summary = run(&config, &mut |event| {
-        live.event(&event);
+        tell.event(&event);
         progress.event(&event);
     })?;
     if let Some(trouble) = recorded.trouble() {
         return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
-    write_reports(&summary, &catalog, &args.report.output, live, Place::Last)?;
-    if !is_partial && recorded.unanswered() > 0 {
-        anstream::eprintln!(
-            "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\nhint: --target asks the target itself",
-            recorded.unanswered()
-        );
-    }
-    Ok(ExitCode::from(code(&summary, args.report.strict)))
+    let unanswered = if is_partial { 0 } else { recorded.unanswered() };
+    Ok(Judged { summary, catalog, unanswered })
 }
 
 /// Says which shards ended before their cases did, if that left cases undecided.

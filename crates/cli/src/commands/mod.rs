@@ -17,6 +17,7 @@ mod prove;
 mod replay;
 mod report;
 mod reports;
+mod scale_out;
 mod schema;
 mod setup;
 

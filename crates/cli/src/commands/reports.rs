@@ -30,18 +30,24 @@ pub(super) enum Place {
 pub(super) struct Live {
     format: ReportFormat,
     stream: LiveStream,
+    is_silent: bool,
     /// The first line that could not be written.
     failure: Option<Failure>,
 }
 
 impl Live {
     pub(super) fn new(format: ReportFormat) -> Self {
-        Self { format, stream: LiveStream::default(), failure: None }
+        Self { format, stream: LiveStream::default(), is_silent: false, failure: None }
+    }
+
+    /// Nothing is said before the end: the cases may be judged twice.
+    pub(super) fn silent(format: ReportFormat) -> Self {
+        Self { is_silent: true, ..Self::new(format) }
     }
 
     /// Tells one event.
     pub(super) fn event(&mut self, event: &Event) {
-        if self.format != ReportFormat::Ndjson || self.failure.is_some() {
+        if self.format != ReportFormat::Ndjson || self.is_silent || self.failure.is_some() {
             return;
         }
         self.failure = match self.stream.event(event) {
@@ -72,7 +78,7 @@ pub(super) fn write_reports(
     }
     let text = match args.format {
         ReportFormat::Human => render(summary),
-        ReportFormat::Ndjson => ndjson_end(summary).map_err(|error| unwritten(&error))?,
+        ReportFormat::Ndjson if !live.is_silent => ndjson_end(summary).map_err(|error| unwritten(&error))?,
         format => write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
     };
     write_text(&text)?;

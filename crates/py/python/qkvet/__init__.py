@@ -48,6 +48,8 @@ def __getattr__(name: str) -> Any:
             found = getattr(importlib.import_module(f"{__name__}.{home}"), name)
             globals()[name] = found
             return found
+    if name == "ray":
+        return importlib.import_module(f"{__name__}.ray")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

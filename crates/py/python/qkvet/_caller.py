@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _native
 
-__all__ = ["answered", "bits", "bound", "listed"]
+__all__ = ["answered", "arrays_of", "bits", "bound", "listed"]
 
 
 def _caller() -> ModuleType:
@@ -92,7 +92,7 @@ def numbers(name: str, value: Any) -> list[int]:
         raise TypeError(f"{name}: expected whole numbers, got {type(value).__name__}") from None
 
 
-def _arrays_of(function: Callable[..., Any]) -> str | None:
+def arrays_of(function: Callable[..., Any]) -> str | None:
     """The array library that a function stands on: those among the modules that its own module names."""
     inner = function
     while isinstance(inner, functools.partial) or hasattr(inner, "__wrapped__"):
@@ -111,7 +111,7 @@ def bound(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         raise TypeError(f"target: expected a function, got {type(function).__name__}")
     hello = dict(options)
     if hello.get("arrays") is None:
-        hello["arrays"] = _arrays_of(function)
+        hello["arrays"] = arrays_of(function)
     layout = hello.get("layout", "bhnd")
     if layout not in ("bhnd", "bnhd"):
         raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")

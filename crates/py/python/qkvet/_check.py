@@ -110,7 +110,7 @@ def check(
 
     :raises ValueError: an unknown name, or a function that cannot be called so.
     """
-    caller = bound(function, _target(arrays, device, layout, supports, mask_takes_bias))
+    caller = bound(function, target_options(arrays, device, layout, supports, mask_takes_bias))
     summary, text = _native.check(
         answered(caller),
         name_of(function),
@@ -152,7 +152,7 @@ def probe(
     mask_takes_bias: bool = False,
 ) -> Probe:
     """Asks a function what tells the values of each choice apart. It proposes; it excuses nothing."""
-    caller = bound(function, _target(arrays, device, layout, supports, mask_takes_bias))
+    caller = bound(function, target_options(arrays, device, layout, supports, mask_takes_bias))
     summary, text, yaml = _native.probe(
         answered(caller), name_of(function), info_of(caller), dtype, listed(convention), listed(contract)
     )
@@ -161,9 +161,10 @@ def probe(
     return Probe(conventions=conventions, summary=found, text=text, yaml=yaml)
 
 
-def _target(
+def target_options(
     arrays: str | None, device: str | None, layout: str, supports: Iterable[str] | None, mask_takes_bias: bool
 ) -> dict[str, Any]:
+    """How a function is called."""
     return {
         "arrays": arrays,
         "device": device,

@@ -50,6 +50,13 @@ def check(
     conventions: list[str],
     contracts: list[str],
     fail_fast: bool,
+    shard: tuple[str, str] | None = None,
+) -> tuple[str, str]: ...
+def merge(
+    answered: Callable[..., Any],
+    name: str,
+    info: str,
+    shards: list[str],
 ) -> tuple[str, str]: ...
 def probe(
     answered: Callable[..., Any],

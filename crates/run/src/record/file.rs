@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::{Contract, Dtype, Law, RunInfo, Suite, Summary};
+use qkvet_spec::shape::check_law;
+use qkvet_spec::{CheckedLaw, Contract, Dtype, Law, RunInfo, Suite, Summary};
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
@@ -82,6 +83,22 @@ pub struct Header {
 }
 
 impl Header {
+    /// The laws, types and shapes checked.
+    ///
+    /// # Errors
+    /// Another version of the tool made the shards; a law that does not fit.
+    pub fn checked_laws(&self, version: &str) -> Result<Vec<CheckedLaw>, ShardError> {
+        let tool = format!("qkvet {version}");
+        if self.tool != tool {
+            return Err(ShardError::Join(format!("tool of the shards: expected {tool}, got {}", self.tool)));
+        }
+        let checked = |law: &Law| {
+            let fail = |message: &str| ShardError::Join(format!("law {} of the shards: {message}", law.law));
+            check_law(law.clone()).map_err(|error| fail(&error.error.message))
+        };
+        self.laws.iter().map(checked).collect()
+    }
+
     fn new(config: &RunConfig<'_>, suite: &Suite, sharding: &Sharding, summary: &Summary, answers: usize) -> Self {
         let RunInfo { tool, target, environment, seed, conventions, .. } = summary.run.clone();
         Self {

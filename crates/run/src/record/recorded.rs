@@ -11,7 +11,7 @@ use super::Joined;
 use super::response::Answered;
 use crate::repro::Called;
 use crate::runner::StoredCall;
-use crate::target::{OpenTarget, TargetKind};
+use crate::target::{OpenTarget, OwnTarget, TargetKind};
 
 /// What the shards recorded, and the target to ask for the rest.
 #[derive(Debug)]
@@ -74,6 +74,11 @@ impl Recorded {
 
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
+    }
+
+    /// The function of this process to ask for the rest, if it is one.
+    pub(crate) fn own(&self) -> Option<&OwnTarget> {
+        self.live.as_ref().and_then(TargetKind::own)
     }
 
     /// How a Python target was called.

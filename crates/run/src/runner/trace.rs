@@ -70,7 +70,7 @@ pub(super) fn keep(
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
         return Trace { token, replay, replay_anywhere: None, script: None, script_text: None };
     }
-    if let TargetKind::Own(own) = &config.target.kind {
+    if let Some(own) = config.target.kind.own() {
         // No command reaches what lives in another process.
         let contract = config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
         let again = |token: &String| own.again(&Again { token, conventions: names(conventions), contract });

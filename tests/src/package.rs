@@ -1,0 +1,102 @@
+//! The Python package in an environment of its own.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::{Finished, binary, python, root};
+
+/// A fresh environment with the wheel in it; the libraries are those of the interpreter that the tests have.
+pub struct Environment {
+    folder: TempDir,
+    /// Its interpreter.
+    pub python: PathBuf,
+}
+
+impl Environment {
+    /// Builds the wheel and installs it.
+    ///
+    /// # Panics
+    /// When that fails; everything printed is shown.
+    #[must_use]
+    pub fn build() -> Self {
+        // Two tests at once would write the binary while it is read.
+        let turn = File::create(binary().with_file_name("qkvet-wheel.lock")).expect("a file");
+        turn.lock().expect("a lock");
+        let folder = TempDir::new().expect("a folder");
+        let base = python().expect("an interpreter");
+        let below = if cfg!(windows) { "venv/Scripts/python.exe" } else { "venv/bin/python" };
+        let (wheels, inside) = (folder.path().join("wheels"), folder.path().join(below));
+        stage();
+        let manifest = root().join("crates/py/Cargo.toml").display().to_string();
+        // The profile of the tests: what is built already serves.
+        let build =
+            ["-m", "maturin", "build", "--locked", "--profile", "dev", "--interpreter", &base, "--manifest-path"];
+        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels)).expect(0, &["Built wheel"]);
+        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).expect(0, &[]);
+        let wheel = std::fs::read_dir(&wheels).expect("a folder").next().expect("a wheel").expect("a wheel").path();
+        let install = ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
+        finish(Command::new(&inside).args(install).arg(wheel)).expect(0, &["Successfully installed qkvet"]);
+        // What is imported from where the tests have their libraries; the wheel comes first.
+        let paths = "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
+        let of = |python: &Path| finish(Command::new(python).args(["-c", paths])).stdout;
+        let libraries = of(Path::new(&base));
+        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries).expect("a file");
+        Self { folder, python: inside }
+    }
+
+    /// A file in the folder of the environment.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The interpreter among the small files of `tests/python`.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let folder = root().join("tests/python");
+        let mut command = Command::new(&self.python);
+        command.args(arguments).current_dir(&folder).env("PYTHONPATH", &folder);
+        // pytest prints the differing items of two dictionaries in the order of a set.
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0").env_remove("CI");
+        command
+    }
+
+    /// Runs it.
+    #[must_use]
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        finish(&mut self.command(arguments))
+    }
+
+    /// Runs pytest there.
+    #[must_use]
+    pub fn pytest(&self, arguments: &[&str]) -> Finished {
+        self.run(&[&["-m", "pytest", "-p", "no:cacheprovider", "--color=no"], arguments].concat())
+    }
+}
+
+/// Puts the binary where wheels take the command from.
+fn stage() {
+    let folder = root().join("crates/py/python/qkvet/bin");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let binary = binary();
+    std::fs::copy(&binary, folder.join(binary.file_name().expect("a name"))).expect("a copy");
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn finish(command: &mut Command) -> Finished {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    Finished {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}

@@ -1,0 +1,91 @@
+//! Runs that are spread over a Ray cluster: the report of one machine, whoever dies on the way.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::process::Command;
+
+use qkvet_tests::package::{Environment, finish};
+use qkvet_tests::{has_python, python, root};
+use tempfile::TempDir;
+
+/// One test for all: a machine is not asked to hold two clusters.
+#[test]
+fn a_cluster_gives_the_report_of_one_machine() {
+    if !has_python() {
+        return;
+    }
+    let base = python().expect("an interpreter");
+    let has_ray = finish(Command::new(&base).args(["-c", "import ray"]));
+    if has_ray.code != Some(0) {
+        println!("passed over, for the tests' Python has no ray: {}", has_ray.stderr);
+        return;
+    }
+    let environment = Environment::build();
+    without_ray_it_says_how_to_get_it(&environment);
+    without_the_package_it_says_how_to_get_it(&environment, &base);
+    both_doors_survive_a_killed_worker(&environment);
+}
+
+fn without_ray_it_says_how_to_get_it(environment: &Environment) {
+    let folder = TempDir::new().expect("a folder");
+    let no_ray = "raise ModuleNotFoundError(\"No module named 'ray'\", name='ray')\n";
+    std::fs::write(folder.path().join("ray.py"), no_ray).expect("a file");
+    let lines = "import qkvet\nqkvet.ray.check(lambda query, key, value: value)";
+    let function = finish(environment.command(&["-c", lines]).env("PYTHONPATH", folder.path()));
+    function.expect(1, &["ModuleNotFoundError: engine ray: expected the package ray, got none", "pip install ray"]);
+    let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray"];
+    let command = finish(environment.command(&asked).env("PYTHONPATH", folder.path()));
+    command.expect(2, &["error: engine ray: expected the package ray, got none", "pip install ray"]);
+    assert!(command.stdout.is_empty(), "{}", command.stdout);
+}
+
+fn without_the_package_it_says_how_to_get_it(environment: &Environment, base: &str) {
+    let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray", "--python"];
+    let missing = environment.run(&[&asked[..], &[base]].concat());
+    missing.expect(2, &["error: engine ray: expected the Python package qkvet", "hint: pip install qkvet ray"]);
+    let absent = environment.run(&[&asked[..], &["no-such-python"]].concat());
+    absent.expect(2, &["expected a Python at no-such-python", "hint: --python names"]);
+    for (words, part) in [
+        (&["--workers", "2"][..], "--engine"),
+        (&["--engine", "ray", "--shard", "1/2"], "cannot be used with"),
+        (&["--engine", "ray", "--resources", "GPU"], "resources at GPU: expected NAME=N"),
+    ] {
+        environment.run(&[&["-m", "qkvet", "check", "builtin:flash"][..], words].concat()).expect(2, &[part]);
+    }
+}
+
+/// What `tests/python/ray_doors.py` asserts, in a folder of its own with names short enough for the sockets of Ray.
+fn both_doors_survive_a_killed_worker(environment: &Environment) {
+    let short = tempfile::Builder::new().prefix("qkr").tempdir_in("/tmp").expect("a folder");
+    let work = TempDir::new().expect("a folder");
+    let files = root().join("tests/python");
+    for name in ["ray_target.py", "ray_doors.py"] {
+        std::fs::copy(files.join(name), work.path().join(name)).expect("a copy");
+    }
+    let mut command = environment.command(&["ray_doors.py"]);
+    command.current_dir(&work).env("PYTHONPATH", work.path()).env("RAY_TMPDIR", short.path());
+    for (name, value) in [
+        ("RAY_ADDRESS", "local"),
+        ("RAY_AUTH_MODE", "disabled"),
+        ("RAY_USAGE_STATS_ENABLED", "0"),
+        ("RAY_DISABLE_MEMORY_MONITOR", "1"),
+        ("RAY_memory_monitor_refresh_ms", "0"),
+        ("RAY_object_store_allow_slow_storage", "1"),
+    ] {
+        command.env(name, value);
+    }
+    let finished = finish(&mut command);
+    finished.expect(
+        0,
+        &[
+            "function: the report of one process,",
+            "ray_target.py:tiled the report of one machine,",
+            "ray_target.py:crashing the report of one machine, ['CRASH'] 1",
+            "TypeError function at",
+            "TimeoutError resources: expected",
+            "RuntimeError shard 1 of 2: expected a worker that lives, got 2 that died",
+            "commands: 3 error: resources: expected",
+        ],
+    );
+}
