@@ -58,31 +58,30 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
 
 #[test]
 fn the_ndarray_example_holds() {
-    expect(&example("ndarray", &[]), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
+    expect(&example("ndarray"), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
 }
 
-/// `cargo xtask libraries --candle` names the program of `tests/libraries/candle`, beside which the example is built.
+/// `cargo xtask libraries --candle` says that candle is to be built.
 #[test]
 fn the_candle_example_holds() {
-    let Some(program) = std::env::var_os("QKVET_TEST_CANDLE").map(PathBuf::from) else { return };
-    let folder = program.ancestors().nth(2).expect("a target folder").to_owned();
-    let folder = folder.display().to_string();
-    let found = example("candle", &["--release", "--target-dir", &folder]);
-    expect(&found, 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+    if std::env::var_os("QKVET_TEST_CANDLE").is_some() {
+        expect(&example("candle"), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+    }
 }
 
 /// It takes minutes to build.
 #[test]
 fn the_burn_example_holds() {
     if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") {
-        expect(&example("burn", &[]), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+        expect(&example("burn"), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
     }
 }
 
-/// The suite of a package in `examples/rust`.
-fn example(name: &str, arguments: &[&str]) -> Finished {
+/// The suite of a package in `examples/rust`, with the versions that its lock file has; what the crates of the workspace have come to need
+/// since is added to it.
+fn example(name: &str) -> Finished {
     let manifest = root().join("examples/rust").join(name).join("Cargo.toml").display().to_string();
-    cargo(root(), &[&["test", "--locked", "--manifest-path", &manifest], arguments].concat(), &[])
+    cargo(root(), &["test", "--manifest-path", &manifest], &[])
 }
 
 /// Exit code and lines, in which any number of spaces is one: names of tests stand in a column. A test that fails has panicked, so that

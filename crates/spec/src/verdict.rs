@@ -83,9 +83,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A ratio with two significant digits, never rounded down to what it is not.
+/// A ratio in few digits, never rounded down to nothing: `0.07`, `0.003`, `26.21`, `4.0e4`.
 pub fn tell_ratio(x: f64) -> String {
-    if x >= 1000.0 || (x > 0.0 && x < 0.001) { format!("{x:.1e}") } else { format!("{x:.2}") }
+    match x {
+        x if x >= 1000.0 || (x > 0.0 && x < 0.001) => format!("{x:.1e}"),
+        x if x > 0.0 && x < 0.01 => format!("{x:.3}"),
+        x => format!("{x:.2}"),
+    }
 }
 
 /// Why a case did not pass: where, what was expected and why, what came.
@@ -152,4 +156,15 @@ pub struct Witness {
     /// The whole case in one line, if it is small enough: `qk1:value;float32;Q=1x1x1x1:0;…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ratio_is_told_as_nothing() {
+        let told = [0.0, 1e-7, 0.003, 0.07, 0.5, 26.21, 1e5].map(tell_ratio);
+        assert_eq!(told, ["0.00", "1.0e-7", "0.003", "0.07", "0.50", "26.21", "1.0e5"]);
+    }
 }

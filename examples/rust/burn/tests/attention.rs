@@ -27,7 +27,9 @@ impl Attention for Burn {
         });
         let options = AttentionModuleOptions { scale: call.scale, softcap: call.softcap, is_causal: call.causal };
         let found = attention(of(call.query), of(call.key), of(call.value), hidden, bias, options);
-        output.copy_from_slice(&found.into_data().to_vec::<f32>().map_err(|error| Declined::refused(format!("{error:?}")))?);
+        output.copy_from_slice(
+            &found.into_data().to_vec::<f32>().map_err(|error| Declined::refused(format!("{error:?}")))?,
+        );
         Ok(())
     }
 
