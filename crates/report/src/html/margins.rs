@@ -51,21 +51,21 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
     let decade = |margin: f64| if margin > 0.0 { libm::log10(margin).clamp(LOWEST, top) } else { LOWEST };
     let up = |decade: f64| HEIGHT * (top - decade) / (top - LOWEST);
     let mut plot = Plot::default();
-    let mut y = LOWEST;
-    while y <= top {
-        let text = match y {
-            y if y == LOWEST => "≤10⁻⁴",
-            y if y == -3.0 => "0.001",
-            y if y == -2.0 => "0.01",
-            y if y == -1.0 => "0.1",
-            y if y == 0.0 => "1",
-            y if y == 1.0 => "10",
-            y if y == 2.0 => "100",
-            y if y == 3.0 => "1000",
-            _ => "≥10⁴",
-        };
-        plot.tick_up(up(y), text);
-        y += 1.0;
+    let labels = [
+        (-4, "≤10⁻⁴"),
+        (-3, "0.001"),
+        (-2, "0.01"),
+        (-1, "0.1"),
+        (0, "1"),
+        (1, "10"),
+        (2, "100"),
+        (3, "1000"),
+        (4, "≥10⁴"),
+    ];
+    for (at, label) in labels.map(|(at, label)| (f64::from(at), label)) {
+        if at <= top {
+            plot.tick_up(up(at), label);
+        }
     }
     plot.level(up(0.0), "the bound");
     (first..=last).for_each(|power| plot.tick_across(across(power), &span(power)));

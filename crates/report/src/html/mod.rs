@@ -106,7 +106,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         run.source.iter().map(|source| Fact { name: "source", text: format!("{}:{}", source.path, source.line) }),
     );
     let (dtypes, laws) = laws(summary);
-    Page {
+    let page = Page {
         css: include_str!("../../templates/report.css"),
         js: include_str!("../../templates/report.js"),
         target: visible(&run.target).into_owned(),
@@ -125,8 +125,9 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
-    }
-    .render()
+    };
+    // Whatever slipped through: nothing on the page is hidden.
+    page.render().map(|page| visible(&page).into_owned())
 }
 
 fn counted(summary: &Summary, verdict: Verdict) -> usize {
