@@ -47,29 +47,30 @@ pub fn enclose(law: &CheckedLaw, expr: &Expr, case: &Case, judge: Judge<'_>) -> 
     let mut nobody = Nobody;
     let mut evaluator = Evaluator::new(case, judge, None, &mut nobody);
     evaluator.alone = true;
-    let enclosed = (|| {
-        for ((name, expr), formula) in law.lets.iter().zip(law.law.lets.values()) {
-            formula.text.clone_into(&mut evaluator.source);
-            let value = evaluator.value(expr)?;
-            evaluator.names.insert(name.clone(), value);
-        }
-        evaluator.source.clear();
-        let value = evaluator.value(expr)?;
-        Ok(match &value {
-            Value::Number(_) | Value::Integer(_) => Enclosed::Number(evaluator.number(&value)?),
-            Value::Index(i) => Enclosed::Index(*i),
-            Value::Shape(extents) => Enclosed::Shape(extents.clone()),
-            Value::Indices(_) | Value::Absent => {
-                return Err(Stop::Law("formula: expected a number, a matrix or a shape".to_owned()));
-            }
-            Value::Matrices(_) | Value::CaseOption(..) | Value::Returned(_) => {
-                let m = evaluator.matrices(&value)?;
-                Enclosed::Matrix { rows: m.rows, cols: m.cols, data: m.data }
-            }
-        })
-    })();
-    enclosed.map_err(|stop| match stop {
+    value_of(law, expr, &mut evaluator).map_err(|stop| match stop {
         Stop::Law(message) => message,
         Stop::Target(_) => "formula: expected no question to a target".to_owned(),
+    })
+}
+
+fn value_of(law: &CheckedLaw, expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Enclosed, Stop> {
+    for ((name, expr), formula) in law.lets.iter().zip(law.law.lets.values()) {
+        formula.text.clone_into(&mut evaluator.source);
+        let value = evaluator.value(expr)?;
+        evaluator.names.insert(name.clone(), value);
+    }
+    evaluator.source.clear();
+    let value = evaluator.value(expr)?;
+    Ok(match &value {
+        Value::Number(_) | Value::Integer(_) => Enclosed::Number(evaluator.number(&value)?),
+        Value::Index(i) => Enclosed::Index(*i),
+        Value::Shape(extents) => Enclosed::Shape(extents.clone()),
+        Value::Indices(_) | Value::Absent => {
+            return Err(Stop::Law("formula: expected a number, a matrix or a shape".to_owned()));
+        }
+        Value::Matrices(_) | Value::CaseOption(..) | Value::Returned(_) => {
+            let m = evaluator.matrices(&value)?;
+            Enclosed::Matrix { rows: m.rows, cols: m.cols, data: m.data }
+        }
     })
 }

@@ -16,8 +16,11 @@ pub struct Numbers {
     pub exact: Vec<Vec<String>>,
 }
 
-/// The numbers of a value; `Err` says why it has none to print.
-pub(crate) fn numbers(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
+/// The numbers of a value.
+///
+/// # Errors
+/// Several heads, a set of indices, or what is not rational without `places`.
+pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
     let (scalar, cols, data) = match value {
         Value::Number(x) => (true, 1, vec![x.clone()]),
         Value::Index(i) => (true, 1, vec![Real::from(i64::try_from(i + 1).unwrap_or(i64::MAX))]),
@@ -40,14 +43,6 @@ pub(crate) fn numbers(value: &Value, places: Option<usize>) -> Result<Numbers, S
     let exact: Vec<String> = data.iter().map(|x| super::form::text(&x.to_string())).collect();
     let rows = |cells: &[String]| cells.chunks(cols.max(1)).map(<[String]>::to_vec).collect();
     Ok(Numbers { scalar, places, rows: rows(&all), exact: rows(&exact) })
-}
-
-/// The numbers of a value.
-///
-/// # Errors
-/// Several heads, a set of indices, or what is not rational without `places`.
-pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
-    numbers(value, places)
 }
 
 impl Numbers {

@@ -51,7 +51,7 @@ fn printed(block: &Block) -> String {
         Block::Paragraph(line) => format!("<p>{}</p>", inlines(line)),
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
         Block::List(marker, items) => list(*marker, items),
-        Block::Room(lines) => format!("<div style=\"min-height: {}lh\"></div>", lines),
+        Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
         Block::Line(before) => format!("<p class=\"line\">{}</p>", inlines(before)),
     }
 }

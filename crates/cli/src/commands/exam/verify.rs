@@ -81,7 +81,7 @@ fn differing(folder: &Path, key: Key, catalog: &Catalog) -> Vec<String> {
         Err(error) => return vec![format!("rebuilt: {error}")],
     };
     let differs = |file: &&qkvet_exam::build::File| {
-        fs::read(folder.join(&file.path)).map_or(true, |bytes| bytes != file.text.as_bytes())
+        !fs::read(folder.join(&file.path)).is_ok_and(|bytes| bytes == file.text.as_bytes())
     };
     files
         .iter()
