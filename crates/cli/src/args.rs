@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check a target against the laws of attention
     #[command(
-        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  lib:./libattn.so     a function of a shared library, by --call 'C PROTOTYPE' or qkvet_abi.h (docs/native.md)\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  lib:./libattn.so     a function of a shared library, by --call 'C PROTOTYPE' or qkvet_abi.h (docs/native.md)\n  onnx:model.onnx      a model of ONNX, by ONNX Runtime (docs/onnx.md)\n  onnx-backend:NAME    a backend of ONNX, asked by models of one node: onnxruntime, onnx.reference, MODULE:CLASS\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
     )]
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
@@ -77,6 +77,11 @@ pub(crate) enum Command {
         after_help = "Every fault of `qkvet list faults` is run through the suite by the simulator; what survives is listed with the reason.\nExit codes: 0 every fault that can be noticed is, 1 one survives or a right target fails, 2 usage."
     )]
     Adequacy(AdequacyArgs),
+    /// ONNX: put cases to a backend
+    Onnx {
+        #[command(subcommand)]
+        what: Onnx,
+    },
     /// List what is known
     List {
         /// What to list
@@ -101,12 +106,50 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe or wire
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report or wire
         name: Option<String>,
         /// List the names
         #[arg(long)]
         list: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Onnx {
+    /// Run frozen cases through a backend, as models of one node Attention, and split them five ways
+    #[command(
+        after_help = "ok: within the certified bound. unsupported: not offered. refused: a valid model or input was refused. disagrees:\noutside the bound. within allowance: outside the bound, and inside rtol 1e-3, atol 1e-7 of ONNX's own runner.\nExit codes: 0 all that ran is ok, 1 something disagrees, is within the allowance only or broke, 2 usage, 3 the backend\ncould not be loaded, 4 everything was declined. `qkvet check onnx-backend:NAME` puts every law to it (docs/onnx.md)."
+    )]
+    Run(OnnxRunArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct OnnxRunArgs {
+    /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in onnx.backend.base
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: String,
+    /// A suite with a section `frozen`, or a folder of frozen cases
+    #[arg(default_value = "core", value_name = "SUITE|FOLDER")]
+    pub(crate) cases: String,
+    /// Version of the operators: 23 or 24
+    #[arg(long, default_value_t = 23)]
+    pub(crate) opset: i64,
+    /// Only these number formats
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) dtype: Vec<String>,
+    /// Judge by this contract instead of the loosest of its format (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) contract: Vec<String>,
+    /// Device by the words of backends: CPU, CUDA:1
+    #[arg(long)]
+    pub(crate) device: Option<String>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -284,6 +327,9 @@ pub(crate) struct TargetArgs {
     /// Prototype of the function of a lib: target, whose parameter names say what is passed; without, it is the one of `qkvet_abi.h` (docs/native.md)
     #[arg(long, value_name = "C PROTOTYPE")]
     pub(crate) call: Option<String>,
+    /// Option that a model of an onnx: target has as a constant and none of its attributes tells: causal, scale=X, softcap=X, heads=Q,K (repeatable)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) constant: Vec<String>,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
 }
@@ -377,6 +423,8 @@ pub(crate) enum FileFormat {
     Npz,
     /// Tensors with their true formats
     Safetensors,
+    /// Folders test_*/ with a model of one node, inputs, outputs and bounds, as the test runners of ONNX read them
+    OnnxNodeTests,
 }
 
 #[derive(Debug, clap::Args)]
@@ -387,6 +435,9 @@ pub(crate) struct ExportArgs {
     /// Format of the files
     #[arg(long, value_enum, default_value = "npz")]
     pub(crate) format: FileFormat,
+    /// Version of the operators of onnx-node-tests: 23 or 24
+    #[arg(long, default_value_t = 23)]
+    pub(crate) opset: i64,
     /// Folder to write to; it must be empty or not there yet
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,

@@ -55,6 +55,9 @@ pub struct TargetEntry {
     /// Device of torch and jax arrays.
     #[serde(default)]
     pub device: Option<String>,
+    /// Options that are constants of a model of ONNX and that none of its attributes tells.
+    #[serde(default)]
+    pub constants: Vec<String>,
     /// Prototype of the function of a shared library.
     #[serde(default)]
     pub call: Option<String>,

@@ -32,7 +32,10 @@ pub struct DoctorConfig<'a> {
 /// in.
 pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMut(DoctorEvent)) -> Option<Diagnosis> {
     let launch = match kind {
-        TargetKind::Standard
+        // The worker of ONNX is asked more than the wire says.
+        TargetKind::Onnx(_)
+        | TargetKind::OnnxBackend(_)
+        | TargetKind::Standard
         | TargetKind::Flash
         | TargetKind::Fault(_)
         | TargetKind::Outputs(_)

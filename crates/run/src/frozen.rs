@@ -32,7 +32,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    fn new(what: &'static str, path: &Path, message: impl ToString) -> Self {
+    pub(crate) fn new(what: &'static str, path: &Path, message: impl ToString) -> Self {
         Self { what, path: path.to_owned(), message: message.to_string() }
     }
 }
@@ -215,15 +215,7 @@ impl CaseWriter {
     /// # Errors
     /// A folder that holds something, or cannot be made.
     pub fn create(folder: &Path, format: FileFormat) -> Result<Self, FileError> {
-        let failed = |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
-            return Err(FileError::new(
-                "folder",
-                folder,
-                "expected an empty one, got files\nhint: choose another --out",
-            ));
-        }
+        empty_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), format })
     }
 
@@ -237,6 +229,17 @@ impl CaseWriter {
         std::fs::write(&path, bytes)
             .map_err(|error| FileError::new("file", &path, format!("expected to be written, got: {error}")))
     }
+}
+
+/// Makes a folder, or finds it empty.
+pub(crate) fn empty_folder(folder: &Path) -> Result<(), FileError> {
+    let failed = |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
+        let expected = "expected an empty one, got files\nhint: choose another --out";
+        return Err(FileError::new("folder", folder, expected));
+    }
+    Ok(())
 }
 
 /// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named by its case.

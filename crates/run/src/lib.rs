@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod flash;
 pub mod frozen;
 pub mod native;
+pub mod onnx;
 pub mod probing;
 pub mod process;
 pub mod python;

@@ -1,4 +1,5 @@
-//! Targets by the names users give them: built in, a Python function, any program, a shared library, or an entry of `qkvet.yaml`.
+//! Targets by the names users give them: built in, a Python function, any program, a shared library, a model or backend of ONNX, or an
+//! entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
 use crate::frozen::OutputFolder;
 use crate::native::LibraryConfig;
+use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kind, onnx_target};
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
@@ -40,6 +42,10 @@ pub enum TargetKind {
     Exec(Box<ExecConfig>),
     /// A function of a shared library.
     Library(Box<LibraryConfig>),
+    /// A model of ONNX.
+    Onnx(Box<OnnxConfig>),
+    /// A backend of ONNX.
+    OnnxBackend(Box<BackendConfig>),
     /// What the shards of a run recorded.
     Recorded(Arc<Recorded>),
     /// A function of the process that the runner itself is in.
@@ -140,6 +146,16 @@ impl TargetKind {
                 let environment = target.describe();
                 OpenTarget::live(target, environment)
             }
+            Self::Onnx(config) => {
+                let target = OnnxTarget::start(config)?;
+                let environment = target.describe();
+                OpenTarget::live(target, environment)
+            }
+            Self::OnnxBackend(config) => {
+                let target = BackendTarget::start(config)?;
+                let environment = target.describe();
+                OpenTarget::live(target, environment)
+            }
         })
     }
 
@@ -154,6 +170,11 @@ impl TargetKind {
                 let (layout, prototype) = (library.layout, library.prototype.clone());
                 StoredCall { layout, prototype, ..StoredCall::default() }
             }
+            Self::Onnx(onnx) => {
+                let (layout, device) = (onnx.layout, onnx.device.clone());
+                StoredCall { layout, device, constants: onnx.declared.clone(), ..StoredCall::default() }
+            }
+            Self::OnnxBackend(backend) => StoredCall { device: backend.device.clone(), ..StoredCall::default() },
             Self::Recorded(recorded) => recorded.call(),
             _ => StoredCall::default(),
         }
@@ -204,6 +225,8 @@ impl TargetKind {
             Self::Python(config) => Some(&config.limits),
             Self::Exec(config) => Some(&config.limits),
             Self::Library(config) => Some(&config.limits),
+            Self::Onnx(config) => Some(&config.limits),
+            Self::OnnxBackend(config) => Some(&config.limits),
         }
     }
 
@@ -214,6 +237,8 @@ impl TargetKind {
             Self::Python(config) => Some(&mut config.limits),
             Self::Exec(config) => Some(&mut config.limits),
             Self::Library(config) => Some(&mut config.limits),
+            Self::Onnx(config) => Some(&mut config.limits),
+            Self::OnnxBackend(config) => Some(&mut config.limits),
         }
     }
 }
@@ -251,6 +276,9 @@ pub fn resolve(
     if let Some(library) = name.strip_prefix(LIBRARY) {
         return library_target(name, library, folder, config);
     }
+    if let Some(found) = onnx_target(name, python, folder, config) {
+        return found;
+    }
     let text = name.strip_prefix("python:").unwrap_or(name);
     if let Ok(reference) = text.parse::<PythonRef>() {
         let path = config_path(config, &reference, folder);
@@ -263,7 +291,7 @@ pub fn resolve(
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
         return Err(SpecError::plain(format!(
-            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
+            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE, onnx:FILE or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
             crate::config::CONFIG_FILE
         )));
     };
@@ -289,6 +317,9 @@ pub fn resolve(
     if let Some(library) = entry.target.strip_prefix(LIBRARY) {
         let kind = library_kind(&format!("target `{name}` at {}", path.display()), library, &base, entry)?;
         return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+    }
+    if let Some(kind) = onnx_kind(&format!("target `{name}` at {}", path.display()), python, &base, entry) {
+        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: entry.clone(), config: Some(path) });
     }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
     let reference: PythonRef = reference
@@ -378,6 +409,7 @@ fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> 
         ("supports", entry.supports.is_some()),
         ("mask_takes_bias", entry.mask_takes_bias),
         ("call", entry.call.is_some()),
+        ("constants", !entry.constants.is_empty()),
     ];
     if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
         return Err(SpecError::plain(format!(

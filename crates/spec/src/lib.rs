@@ -19,6 +19,7 @@ mod meaning;
 mod misfit;
 mod modifier;
 mod nearest;
+mod onnx;
 mod patch;
 mod probe;
 mod schema;
@@ -53,6 +54,7 @@ pub use meaning::{
 pub use misfit::Misfit;
 pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
+pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use schema::{SCHEMAS, schema};

@@ -4,11 +4,11 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::wire::WireMessage;
-use crate::{Contract, Convention, Fault, Law, Modifier, Probe, StreamLine, Suite, Summary};
+use crate::{Contract, Convention, Fault, Law, Modifier, OnnxReport, Probe, StreamLine, Suite, Summary};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 10] =
-    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "stream", "probe", "wire"];
+pub const SCHEMAS: [&str; 11] =
+    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "stream", "probe", "wire", "onnx-report"];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -22,6 +22,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "report" => schema_for!(Summary),
         "stream" => schema_for!(StreamLine),
         "probe" => schema_for!(Probe),
+        "onnx-report" => schema_for!(OnnxReport),
         "wire" => schema_for!(WireMessage),
         _ => return None,
     };

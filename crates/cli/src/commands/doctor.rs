@@ -11,6 +11,7 @@ use qkvet_run::conventions::conventions;
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
+use qkvet_run::target::TargetKind;
 use qkvet_spec::{Diagnosis, Dtype, Meaning};
 
 use super::setup;
@@ -43,8 +44,12 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let mut show = |text: &str| drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
     let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event))) else {
         let name = &target.name;
+        let got = match target.kind {
+            TargetKind::Onnx(_) | TargetKind::OnnxBackend(_) => "one of ONNX, whose worker speaks more than the wire",
+            _ => "one that is built in",
+        };
         return Err(Failure::Usage(format!(
-            "target `{name}`: expected a program or a Python function, got one that is built in\nhint: `qkvet check {name}`"
+            "target `{name}`: expected a program or a Python function, got {got}\nhint: `qkvet check {name}`"
         )));
     };
     show(&doctor_line(diagnosis));

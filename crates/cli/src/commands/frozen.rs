@@ -12,7 +12,7 @@ use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
 use super::check::suite;
 use super::launch::{Manner, Subject, launch};
-use super::setup;
+use super::{onnx, setup};
 use crate::args::{self, ExportArgs, JudgeArgs};
 use crate::exit::{FINDINGS, Failure, HELD};
 
@@ -53,32 +53,57 @@ pub(super) fn notices(folder: &FrozenFolder) -> Vec<String> {
 /// `qkvet export`: cases as files.
 pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
+    let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: args.seed, larger: args.larger };
+    let cases = frozen_cases(&catalog, &wanted)?;
     let format = match args.format {
         args::FileFormat::Json => FileFormat::Json,
         args::FileFormat::Npz => FileFormat::Npz,
         args::FileFormat::Safetensors => FileFormat::Safetensors,
+        args::FileFormat::OnnxNodeTests => return onnx::export(&catalog, &cases, args.opset, &args.out),
     };
-    let dtypes_wanted = if args.dtype.is_empty() { None } else { Some(setup::dtypes(&args.dtype)?) };
+    let writer = CaseWriter::create(&args.out, format)?;
+    for case in &cases {
+        writer.write(case)?;
+    }
+    anstream::println!("{} cases as {} in {}", cases.len(), format.extension(), args.out.display());
+    Ok(ExitCode::from(HELD))
+}
+
+/// Which frozen cases.
+pub(super) struct Wanted<'a> {
+    /// A suite or a folder.
+    pub(super) cases: &'a str,
+    /// Formats by name; none: all.
+    pub(super) dtypes: &'a [String],
+    /// Seed of a suite.
+    pub(super) seed: u64,
+    /// The larger ones too.
+    pub(super) larger: bool,
+}
+
+/// Frozen cases, read from a folder or made from a suite.
+pub(super) fn frozen_cases(catalog: &Catalog, args: &Wanted<'_>) -> Result<Vec<FrozenCase>, Failure> {
+    let dtypes_wanted = if args.dtypes.is_empty() { None } else { Some(setup::dtypes(args.dtypes)?) };
     let wanted = |dtype: Dtype| dtypes_wanted.as_ref().is_none_or(|wanted| wanted.contains(&dtype));
     let mut cases = Vec::new();
-    if Path::new(&args.cases).is_dir() {
-        let folder = read_cases(Path::new(&args.cases))?;
+    if Path::new(args.cases).is_dir() {
+        let folder = read_cases(Path::new(args.cases))?;
         cases.extend(folder.cases.iter().filter(|case| wanted(case.case.dtype)).cloned());
         if args.larger
             && let Some(manifest) = &folder.manifest
         {
-            let suite = suite(&catalog, &manifest.suite)?;
+            let suite = suite(catalog, &manifest.suite)?;
             let absent: Vec<&LargerEntry> = folder.absent.iter().filter(|entry| wanted(entry.dtype)).collect();
-            cases.extend(larger_of(&catalog, &suite, manifest.seed, &absent)?);
+            cases.extend(larger_of(catalog, &suite, manifest.seed, &absent)?);
         }
     } else {
-        let suite = suite(&catalog, &args.cases)?;
+        let suite = suite(catalog, args.cases)?;
         let dtypes: Vec<Dtype> = suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
-        let plans = frozen_plans(&catalog, &suite, &dtypes, args.seed).map_err(usage)?;
+        let plans = frozen_plans(catalog, &suite, &dtypes, args.seed).map_err(usage)?;
         let larger = if args.larger { plans.larger } else { Vec::new() };
         for plan in plans.text.iter().chain(&larger) {
-            let case = build(law(&catalog)?, plan).map_err(usage)?;
-            cases.push(freeze(&catalog, &case).map_err(usage)?);
+            let case = build(law(catalog)?, plan).map_err(usage)?;
+            cases.push(freeze(catalog, &case).map_err(usage)?);
         }
     }
     if cases.is_empty() {
@@ -87,12 +112,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
             args.cases
         )));
     }
-    let writer = CaseWriter::create(&args.out, format)?;
-    for case in &cases {
-        writer.write(case)?;
-    }
-    anstream::println!("{} cases as {} in {}", cases.len(), format.extension(), args.out.display());
-    Ok(ExitCode::from(HELD))
+    Ok(cases)
 }
 
 fn usage(error: impl std::fmt::Display) -> Failure {

@@ -119,6 +119,7 @@ fn live_target(args: &MergeArgs, header: &qkvet_run::record::Header, catalog: &C
         layout: None,
         device: None,
         call: None,
+        constant: Vec::new(),
         process: args.process.clone(),
     };
     let mut target = setup::target(&header.target, &on, &header.dtypes, catalog)?;

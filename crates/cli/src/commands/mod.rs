@@ -11,6 +11,7 @@ mod launch;
 mod list;
 mod merge;
 mod native_worker;
+mod onnx;
 mod own_laws;
 mod probe;
 mod prove;
@@ -23,7 +24,7 @@ mod setup;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Begun, Command};
+use crate::args::{Args, Begun, Command, Onnx};
 use crate::exit::Failure;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -39,6 +40,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Prove(args) => prove::prove(&args),
         Command::Exam { what } => exam::exam(&what),
         Command::Adequacy(args) => adequacy::adequacy(&args),
+        Command::Onnx { what: Onnx::Run(args) } => onnx::run_backend(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
         Command::Init { what: Begun::Harness(args) } => init::harness(&args),

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qkvet_run::config::{Config, add_own_specs};
+use qkvet_run::process::Limits;
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, config_of, resolve};
 use qkvet_spec::{Catalog, Dtype, nearest};
 
-use crate::args::{ArraysArg, LayoutArg, TargetArgs};
+use crate::args::{ArraysArg, LayoutArg, ProcessArgs, TargetArgs};
 use crate::exit::Failure;
 
 /// The folder that cases are kept in.
@@ -27,7 +28,7 @@ pub(super) fn catalog(target: Option<&str>, config: Option<&Path>) -> Result<Cat
     Ok(catalog)
 }
 
-fn current_folder() -> Result<PathBuf, Failure> {
+pub(super) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))
 }
 
@@ -44,11 +45,9 @@ pub(super) fn target(
     let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
     let folder = current_folder()?;
     let mut target = resolve(name, &python, &folder, args.process.config.as_deref(), catalog)?;
-    let (timeout, start_timeout) =
-        (seconds("--timeout", args.process.timeout)?, seconds("--start-timeout", args.process.start_timeout)?);
-    if let Some(limits) = target.kind.limits_mut() {
-        limits.timeout = timeout;
-        limits.start_timeout = start_timeout;
+    match target.kind.limits_mut() {
+        Some(limits) => limit(limits, &args.process)?,
+        None => limit(&mut Limits::new(0), &args.process)?,
     }
     let layout = args.layout.map(|layout| match layout {
         LayoutArg::Bhnd => Layout::Bhnd,
@@ -63,6 +62,21 @@ pub(super) fn target(
     } else if args.call.is_some() {
         let what = format!("--call: expected with a shared library, got the target `{name}`");
         return Err(Failure::Usage(format!("{what}\nhint: lib:./libattn.so")));
+    }
+    match &mut target.kind {
+        TargetKind::Onnx(config) => {
+            config.layout = layout.unwrap_or(config.layout);
+            config.device = args.device.clone().or(config.device.take());
+            if !args.constant.is_empty() {
+                config.declare(&args.constant).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
+            }
+        }
+        _ if !args.constant.is_empty() => {
+            let what = format!("--constant: expected with a model, got the target `{name}`");
+            return Err(Failure::Usage(format!("{what}\nhint: onnx:model.onnx")));
+        }
+        TargetKind::OnnxBackend(config) => config.device = args.device.clone().or(config.device.take()),
+        _ => {}
     }
     if let TargetKind::Python(config) = &mut target.kind {
         if let Some(arrays) = args.arrays {
@@ -118,6 +132,30 @@ pub(super) fn as_stored(target: &mut NamedTarget, stored: &StoredCall, args: &Ta
             config.prototype.clone_from(&stored.prototype);
         }
     }
+    if let TargetKind::Onnx(config) = &mut target.kind {
+        if args.layout.is_none() {
+            config.layout = stored.layout;
+        }
+        if args.device.is_none() {
+            config.device.clone_from(&stored.device);
+        }
+        if args.constant.is_empty() {
+            // They were read once already.
+            let _ = config.declare(&stored.constants);
+        }
+    }
+    if let TargetKind::OnnxBackend(config) = &mut target.kind
+        && args.device.is_none()
+    {
+        config.device.clone_from(&stored.device);
+    }
+}
+
+/// Lays the times of the flags over the limits.
+pub(super) fn limit(limits: &mut Limits, args: &ProcessArgs) -> Result<(), Failure> {
+    limits.timeout = seconds("--timeout", args.timeout)?;
+    limits.start_timeout = seconds("--start-timeout", args.start_timeout)?;
+    Ok(())
 }
 
 fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {

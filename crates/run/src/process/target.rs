@@ -65,6 +65,30 @@ impl ProcessTarget {
         self.nanoseconds
     }
 
+    /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes more than the wire says.
+    pub(crate) fn call_with(&mut self, call: &Call, tweak: &dyn Fn(&mut serde_json::Value)) -> Response {
+        self.exchange(call, Some(tweak))
+    }
+
+    fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut serde_json::Value)>) -> Response {
+        self.seq += 1;
+        let mut conversation = match self.live() {
+            Ok(conversation) => conversation,
+            Err(response) => return response,
+        };
+        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak };
+        let Exchange { response, nanoseconds, over, .. } = conversation.ask(&self.launch, &question, &mut |_, _| ());
+        self.nanoseconds += nanoseconds.unwrap_or(0);
+        match over {
+            Some(end) => {
+                self.last_end = end;
+                self.ended = true;
+            }
+            None => self.conversation = Some(conversation),
+        }
+        response
+    }
+
     fn live(&mut self) -> Result<Conversation, Response> {
         if let Some(conversation) = self.conversation.take() {
             return Ok(conversation);
@@ -85,25 +109,10 @@ impl ProcessTarget {
 
 impl Target for ProcessTarget {
     fn call(&mut self, call: &Call) -> Response {
-        if let Some(missing) = unsupported(self.greeting.supports.as_ref(), call) {
-            return Response::Unsupported(missing);
+        match unsupported(self.greeting.supports.as_ref(), call) {
+            Some(missing) => Response::Unsupported(missing),
+            None => self.exchange(call, None),
         }
-        self.seq += 1;
-        let mut conversation = match self.live() {
-            Ok(conversation) => conversation,
-            Err(response) => return response,
-        };
-        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: None };
-        let Exchange { response, nanoseconds, over, .. } = conversation.ask(&self.launch, &question, &mut |_, _| ());
-        self.nanoseconds += nanoseconds.unwrap_or(0);
-        match over {
-            Some(end) => {
-                self.last_end = end;
-                self.ended = true;
-            }
-            None => self.conversation = Some(conversation),
-        }
-        response
     }
 
     fn begin(&mut self, case: &str) {

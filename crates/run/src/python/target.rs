@@ -24,7 +24,7 @@ pub const CALLER: &str = caller!();
 
 /// The worker, one source in several files.
 pub(super) const WORKER: &str =
-    concat!(include_str!("../worker/start.py"), caller!(), include_str!("../worker/worker.py"));
+    concat!(include_str!("../worker/start.py"), caller!(), include_str!("../worker/worker.py"), "\nmain(Target)\n");
 
 /// The `python` object of `hello`.
 #[derive(Serialize)]

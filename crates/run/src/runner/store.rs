@@ -71,6 +71,9 @@ pub struct StoredCall {
     pub layout: Layout,
     /// `--device`.
     pub device: Option<String>,
+    /// `--constant`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<String>,
     /// `--call`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prototype: Option<String>,

@@ -116,7 +116,7 @@ fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, tok
     let contract = config.contracts.get(&case.dtype).filter(|one| default != Some(**one));
     flags.extend(contract.map(|one| ("--contract", one.contract.clone())));
     flags.extend(config.catalog.law_files.get(&case.law).map(|file| ("--law", file.clone())));
-    let StoredCall { arrays, layout, device, prototype } = config.target.kind.stored_call();
+    let StoredCall { arrays, layout, device, prototype, constants } = config.target.kind.stored_call();
     let arrays = arrays.map(|arrays| match arrays {
         Arrays::Numpy => "numpy",
         Arrays::Torch => "torch",
@@ -126,6 +126,7 @@ fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, tok
     flags.extend((layout == Layout::Bnhd).then(|| ("--layout", "bnhd".to_owned())));
     flags.extend(device.map(|device| ("--device", device)));
     flags.extend(prototype.map(|prototype| ("--call", prototype)));
+    flags.extend(constants.into_iter().map(|constant| ("--constant", constant)));
     let flags: String = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_words::quote(value))).collect();
     format!("qkvet replay '{token}'{flags}")
 }

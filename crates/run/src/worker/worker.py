@@ -72,7 +72,7 @@ def answer_line(target, request):
     return dict(answer, seq=request["seq"])
 
 
-def main():
+def main(kind):
     # The function may print, read and start programs: the protocol moves to descriptors of its own.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -91,7 +91,7 @@ def main():
             break
         if request["op"] == "hello":
             try:
-                target = Target(request)
+                target = kind(request)
                 answer = target.info()
             except LoadError as error:
                 answer = {"ok": False, "message": error.message, "hint": error.hint, "python": {"kind": error.kind}}
@@ -109,6 +109,3 @@ def main():
         except Exception:
             pass
     os._exit(0)
-
-
-main()

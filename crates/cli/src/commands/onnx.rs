@@ -1,0 +1,165 @@
+//! `qkvet onnx run` and the export of node tests: frozen cases in the words of the operator Attention.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use qkvet_gen::frozen::FrozenCase;
+use qkvet_report::{Progress, onnx_json, onnx_text};
+use qkvet_run::config::TargetEntry;
+use qkvet_run::contracts::{Chosen, contracts};
+use qkvet_run::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
+use qkvet_run::process::Watch;
+use qkvet_run::python::find_python;
+use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::target::{NamedTarget, TargetKind};
+use qkvet_spec::{Catalog, Contract, Dtype, OnnxOutcome, OnnxReport, Summary};
+
+use super::frozen::{self, Wanted};
+use super::launch::{stop_on_interrupt, write_text};
+use super::setup;
+use crate::args::{Format, OnnxRunArgs};
+use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET};
+
+/// `qkvet onnx run`.
+pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
+    let catalog = Catalog::embedded()?;
+    let opset = opset(args.opset)?;
+    let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: 0, larger: false };
+    let (stated, left_out) = stated(frozen::frozen_cases(&catalog, &wanted)?, opset);
+    if stated.is_empty() {
+        return Err(Failure::Usage(format!(
+            "cases of {}: expected some that the operator states, got none",
+            args.cases
+        )));
+    }
+    let dtypes = frozen::dtypes(&stated);
+    let mut target = target(args, opset)?;
+    let Chosen { by_dtype, unused } = contracts(&target, &args.contract, &dtypes, &catalog)?;
+    unused.iter().for_each(|line| anstream::eprintln!("warning: {line}"));
+    let allowance = Allowance::of(&stated, |dtype| Some(by_dtype.get(&dtype)?.contract.as_str()));
+    let stop = stop_on_interrupt();
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    if let TargetKind::OnnxBackend(config) = &mut target.kind {
+        config.limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
+        config.allowance = allowance.clone();
+    }
+    progress.note(&format!("loading {}", target.name));
+    let pass = |cases: &[FrozenCase], progress: &mut Progress| -> Result<Summary, Failure> {
+        put(&catalog, &target, cases, &by_dtype, (&args.cases, &stop), progress)
+    };
+    let summary = pass(&stated, &mut progress)?;
+    let first = split(&summary, &stated, &allowance, opset, summary.findings.clone(), left_out.clone());
+    let report = if first.count(OnnxOutcome::WithinAllowance) == 0 || first.interrupted {
+        first
+    } else {
+        // What lies within the allowance is listed, and must not blur what explains the others.
+        let is_apart = |id: &str| first.cases.iter().any(|x| x.id == id && x.outcome == OnnxOutcome::WithinAllowance);
+        let others: Vec<FrozenCase> = stated.iter().filter(|case| !is_apart(&case.id)).cloned().collect();
+        let findings = if first.count(OnnxOutcome::Disagrees) + first.count(OnnxOutcome::Broke) == 0 {
+            Vec::new()
+        } else {
+            pass(&others, &mut progress)?.findings
+        };
+        split(&summary, &stated, &allowance, opset, findings, left_out)
+    };
+    write_text(&match args.report.format {
+        Format::Human => onnx_text(&report),
+        Format::Json => onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+    })?;
+    Ok(ExitCode::from(code(&report, &summary, args.report.strict)))
+}
+
+/// One run on frozen cases.
+fn put(
+    catalog: &Catalog,
+    target: &NamedTarget,
+    cases: &[FrozenCase],
+    contracts: &BTreeMap<Dtype, Contract>,
+    (name, stop): (&str, &AtomicBool),
+    progress: &mut Progress,
+) -> Result<Summary, Failure> {
+    let config = RunConfig {
+        catalog,
+        target,
+        cases: CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases },
+        laws: vec![frozen::law(catalog)?],
+        conventions: Vec::new(),
+        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        dtypes: frozen::dtypes(cases),
+        jobs: 1,
+        fail_fast: false,
+        store: Some(PathBuf::from(setup::STORE)),
+        sharding: None,
+        stop,
+    };
+    Ok(run(&config, &mut |event| progress.event(&event))?)
+}
+
+/// The cases that the operator can state, and why the others cannot be.
+fn stated(cases: Vec<FrozenCase>, opset: Opset) -> (Vec<FrozenCase>, BTreeMap<String, usize>) {
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    let mut stated = Vec::new();
+    for case in cases {
+        match test_of(&case, opset) {
+            Ok(_) => stated.push(case),
+            Err(reason) => *left_out.entry(reason).or_default() += 1,
+        }
+    }
+    (stated, left_out)
+}
+
+fn opset(version: i64) -> Result<Opset, Failure> {
+    Opset::from_version(version).ok_or_else(|| Failure::Usage(format!("--opset: expected 23 or 24, got {version}")))
+}
+
+/// The backend under the name by which `check`, `probe` and `replay` find it again.
+fn target(args: &OnnxRunArgs, opset: Opset) -> Result<NamedTarget, Failure> {
+    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
+    let name = format!("{}@{}", args.backend, opset.version());
+    let mut config = BackendConfig::parse(&name, &setup::current_folder()?, &python)
+        .map_err(|message| Failure::Usage(format!("--backend {}: {message}", args.backend)))?;
+    config.device.clone_from(&args.device);
+    setup::limit(&mut config.limits, &args.process)?;
+    let kind = TargetKind::OnnxBackend(Box::new(config));
+    Ok(NamedTarget { name: format!("onnx-backend:{name}"), kind, entry: TargetEntry::default(), config: None })
+}
+
+fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {
+    let count = |outcomes: &[OnnxOutcome]| outcomes.iter().map(|outcome| report.count(*outcome)).sum::<usize>();
+    let broke_protocol = summary.records.iter().filter_map(|record| record.evidence.as_ref()).any(|x| x.broke_protocol);
+    match () {
+        () if report.interrupted => INTERRUPTED,
+        () if broke_protocol => TARGET,
+        () if count(&[OnnxOutcome::Disagrees, OnnxOutcome::WithinAllowance, OnnxOutcome::Broke]) > 0 => FINDINGS,
+        () if count(&[OnnxOutcome::Ok, OnnxOutcome::Undecided]) == 0 => NOTHING,
+        () if strict && count(&[OnnxOutcome::Undecided]) > 0 => FINDINGS,
+        () => HELD,
+    }
+}
+
+/// `qkvet export --format onnx-node-tests`.
+pub(super) fn export(catalog: &Catalog, cases: &[FrozenCase], version: i64, out: &Path) -> Result<ExitCode, Failure> {
+    let writer = NodeTestWriter::create(out, opset(version)?, catalog)?;
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    let mut written = 0;
+    for case in cases {
+        match writer.write(case)? {
+            Ok(()) => written += 1,
+            Err(reason) => *left_out.entry(reason).or_default() += 1,
+        }
+    }
+    anstream::println!("{written} node tests of opset {version} in {}", out.display());
+    for (reason, n) in &left_out {
+        anstream::println!("  left out {n}: {reason}");
+    }
+    if written == 0 {
+        let got = format!("none of {} cases", cases.len());
+        return Err(Failure::Usage(format!("node tests: expected some that the operator states, got {got}")));
+    }
+    Ok(ExitCode::from(HELD))
+}

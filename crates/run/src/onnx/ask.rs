@@ -1,0 +1,242 @@
+//! A call as the inputs of a model, or why the model cannot be asked it.
+
+use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Tensor};
+
+use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side, written_out};
+use super::model::{Input, Model};
+use super::role::{Operator, Role};
+use crate::python::Layout;
+
+impl Model {
+    /// The tensors of a call for the inputs of the model, in their order.
+    ///
+    /// # Errors
+    /// In words, what the model takes and the call is not: a format, an option that is a constant of it, extents.
+    pub fn ask(&self, call: &Call, layout: Layout) -> Result<Vec<Feed>, String> {
+        self.check_format(call)?;
+        self.check_scale(call)?;
+        self.check_options(call)?;
+        let past = self.past(call)?;
+        let mut feeds = Vec::new();
+        for (role, input) in &self.inputs {
+            let feed = self.feed(*role, input, call, layout, past)?;
+            let fits = feed.shape.len() == input.rank()
+                && feed.shape.iter().zip(&input.shape).all(|(n, fixed)| fixed.is_none_or(|fixed| fixed == *n));
+            if !fits {
+                let got = qkvet_spec::tell_shape(&feed.shape);
+                return Err(format!("{} of shape {got}: the model takes {}", role.name(), input.tell_shape()));
+            }
+            feeds.push(feed);
+        }
+        Ok(feeds)
+    }
+
+    fn check_format(&self, call: &Call) -> Result<(), String> {
+        let dtype = call.dtype();
+        match self.input(Role::Query).map(|input| input.element) {
+            Some(Element::Float(own)) if own == dtype => Ok(()),
+            Some(own) => Err(format!("{dtype}: the model takes {}", own.name())),
+            None => Err("the model takes no query".to_owned()),
+        }
+    }
+
+    /// A scale that the model has is asked for alone. One that it has silently, with a fixed width, is what it takes for the default.
+    fn check_scale(&self, call: &Call) -> Result<(), String> {
+        if self.input(Role::Scale).is_some() {
+            return Ok(());
+        }
+        let d_k = call.dims().d_k;
+        let is_same = |x: f64, own: f64| (x as f32).to_bits() == (own as f32).to_bits();
+        match (call.options.scale, self.constants.scale) {
+            (None, None) => Ok(()),
+            (Some(scale), None) => {
+                Err(format!("scale {scale}: the model has no input for it, and its own is the default"))
+            }
+            (Some(scale), Some(own)) if is_same(scale, own) => Ok(()),
+            (Some(scale), Some(own)) => Err(format!("scale {scale}: that of the model is a constant, {own}")),
+            (None, Some(_)) if self.has_fixed_width() => Ok(()),
+            (None, Some(own)) => {
+                let default = 1.0 / (d_k as f64).sqrt();
+                // The attribute is a float32 that somebody rounded, or computed in that format.
+                if (default - own).abs() <= default * f64::from(f32::EPSILON) {
+                    return Ok(());
+                }
+                Err(format!(
+                    "the default scale for d_k = {d_k}: that of the model is a constant, {own}, whatever the width"
+                ))
+            }
+        }
+    }
+
+    fn has_fixed_width(&self) -> bool {
+        self.input(Role::Query).and_then(|input| input.shape.last().copied()).flatten().is_some()
+    }
+
+    fn check_options(&self, call: &Call) -> Result<(), String> {
+        let options = &call.options;
+        match (options.causal, self.constants.causal) {
+            (true, None | Some(false)) => return Err("causal: the model is not".to_owned()),
+            (false, Some(true)) => return Err("without causal: the model always is".to_owned()),
+            _ => {}
+        }
+        if self.input(Role::Softcap).is_none() && options.softcap != self.constants.softcap {
+            return Err(told_constant("softcap", options.softcap, self.constants.softcap));
+        }
+        if options.window != self.constants.window {
+            let tell = |has: bool| if has { "another" } else { "no" };
+            return Err(format!(
+                "{} window: the model has {} one",
+                tell(options.window.is_some()),
+                tell(self.constants.window.is_some())
+            ));
+        }
+        let of: [(CallOption, &[Role]); 7] = [
+            (CallOption::Mask, &[Role::Mask]),
+            (CallOption::Bias, &[Role::Bias]),
+            (CallOption::Sinks, &[Role::Sinks]),
+            (CallOption::KeyLengths, &[Role::KeyLengths, Role::LastKeys]),
+            (CallOption::AlibiSlopes, &[]),
+            (CallOption::QueryLengths, &[]),
+            (CallOption::Packed, &[]),
+        ];
+        let is_missing = |roles: &[Role]| roles.iter().all(|role| self.input(*role).is_none());
+        if let Some((option, _)) = of.iter().find(|(option, roles)| options.has(*option) && is_missing(roles)) {
+            return Err(format!("{option}: the model has no input for it"));
+        }
+        for (role, is_on) in [(Role::Sinks, options.sinks.is_some()), (Role::Softcap, options.softcap.is_some())] {
+            if self.input(role).is_some() && !is_on {
+                return Err(format!("without {}: the model takes it in every call", role.name()));
+            }
+        }
+        if call.return_lse {
+            return Err("lse: the model has no output for it".to_owned());
+        }
+        if call.return_weights && self.weights.is_none() {
+            return Err("weights: the model has no output for them".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How many keys go as past.
+    fn past(&self, call: &Call) -> Result<usize, String> {
+        let d = call.dims();
+        let has_past = self.input(Role::PastKey).is_some() && self.input(Role::PastValue).is_some();
+        let is_packed = self.input(Role::Query).is_some_and(|query| query.rank() == 3);
+        let is_flat = !has_past && !is_packed && self.operator != Operator::GroupQuery;
+        if call.misfit().is_some() && !is_flat {
+            return Err("tensors that do not fit together: the model takes heads side by side, or a past".to_owned());
+        }
+        if is_packed && self.constants.heads.unwrap_or((1, 1)) != (d.h_q, d.h_k) {
+            let (h_q, h_k) = self.constants.heads.unwrap_or((1, 1));
+            return Err(format!("{} and {} heads: the model has {h_q} query heads and {h_k} key heads", d.h_q, d.h_k));
+        }
+        if !has_past {
+            if self.operator == Operator::GroupQuery && d.n_q != d.n_k {
+                return Err("another number of keys than of queries: the model has no past".to_owned());
+            }
+            return Ok(0);
+        }
+        match d.n_k.checked_sub(d.n_q) {
+            Some(past) => Ok(past),
+            None if call.options.causal => Err("causal with more queries than keys: the model has a past".to_owned()),
+            None => Ok(0),
+        }
+    }
+
+    fn feed(&self, role: Role, input: &Input, call: &Call, layout: Layout, past: usize) -> Result<Feed, String> {
+        let name = input.name.as_str();
+        let d = call.dims();
+        let laid_out = |tensor: &Tensor| match (input.rank(), layout) {
+            (3, _) => side_by_side(tensor),
+            (_, Layout::Bnhd) => axes_exchanged(tensor),
+            (_, Layout::Bhnd) => tensor.clone(),
+        };
+        let options = &call.options;
+        Ok(match role {
+            Role::Query => Feed::float(name, &laid_out(&call.query)),
+            Role::Key if past > 0 => Feed::float(name, &laid_out(&rows(&call.key, past, d.n_k))),
+            Role::Value if past > 0 => Feed::float(name, &laid_out(&rows(&call.value, past, d.n_k))),
+            Role::Key => Feed::float(name, &laid_out(&call.key)),
+            Role::Value => Feed::float(name, &laid_out(&call.value)),
+            Role::PastKey => Feed::float(name, &rows(&call.key, 0, past)),
+            Role::PastValue => Feed::float(name, &rows(&call.value, 0, past)),
+            Role::Mask => Feed::bool(name, &mask(input, options, d.n_q, d.n_k)?),
+            Role::Bias => Feed::float(name, &bias(input, call, d.n_q, d.n_k)?),
+            Role::KeyLengths => match &options.key_lengths {
+                Some(lengths) => Feed::whole(name, input.element, vec![d.b], lengths),
+                None => Feed::whole(name, input.element, vec![d.b], &vec![d.n_k; d.b]),
+            },
+            Role::LastKeys => {
+                if options.key_lengths.is_some() {
+                    return Err("key_lengths: the operator takes them with a past only".to_owned());
+                }
+                Feed::whole(name, input.element, vec![d.b], &vec![d.n_k.saturating_sub(1); d.b])
+            }
+            Role::TotalLength => {
+                let shape = if input.rank() == 0 { Vec::new() } else { vec![1] };
+                Feed::whole(name, input.element, shape, &[d.n_k])
+            }
+            Role::Sinks => options.sinks.as_ref().map(|sinks| Feed::float(name, sinks)).ok_or("sinks: none")?,
+            Role::Scale => number(input, options.scale.unwrap_or(1.0 / (d.d_k as f64).sqrt()))?,
+            Role::Softcap => number(input, options.softcap.unwrap_or(0.0))?,
+        })
+    }
+}
+
+fn told_constant(what: &str, asked: Option<f64>, own: Option<f64>) -> String {
+    match (asked, own) {
+        (Some(asked), Some(own)) => format!("{what} {asked}: that of the model is a constant, {own}"),
+        (Some(asked), None) => format!("{what} {asked}: the model has none"),
+        (None, Some(own)) => format!("without {what}: the model has one, {own}"),
+        (None, None) => format!("{what}: none"),
+    }
+}
+
+/// One number as an input of no axis, or of one.
+fn number(input: &Input, x: f64) -> Result<Feed, String> {
+    let Element::Float(dtype) = input.element else {
+        return Err(format!("input {}: expected a floating-point number, got {}", input.name, input.element.name()));
+    };
+    let rounded = qkvet_engine::format::round(x, dtype);
+    Ok(Feed::float(&input.name, &Tensor { dtype, shape: vec![1; input.rank()], data: vec![rounded] }))
+}
+
+/// The mask of the call, or one that hides nothing, with as many axes as the input has.
+fn mask(input: &Input, options: &CallOptions, n_q: usize, n_k: usize) -> Result<BoolTensor, String> {
+    let (shape, data) = match &options.mask {
+        Some(mask) => with_axes(input, written_out(&mask.shape, &mask.data, n_q, n_k))?,
+        None => neutral(input, n_q, n_k, true),
+    };
+    Ok(BoolTensor { shape, data })
+}
+
+fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result<Tensor, String> {
+    let (shape, data) = match &call.options.bias {
+        Some(bias) => with_axes(input, written_out(&bias.shape, &bias.data, n_q, n_k))?,
+        None => neutral(input, n_q, n_k, 0.0),
+    };
+    Ok(Tensor { dtype: call.dtype(), shape, data })
+}
+
+/// With as many axes as the input has: those before the last two may come and go where they are 1.
+fn with_axes<T>(input: &Input, (shape, data): (Vec<usize>, Vec<T>)) -> Result<(Vec<usize>, Vec<T>), String> {
+    let (rank, own) = (input.rank(), shape.len());
+    if own <= rank {
+        return Ok(([vec![1; rank - own], shape].concat(), data));
+    }
+    let (outer, inner) = shape.split_at(own - rank);
+    if outer.iter().any(|n| *n != 1) {
+        let got = qkvet_spec::tell_shape(&shape);
+        return Err(format!("mask or bias of shape {got}: the model takes {}", input.tell_shape()));
+    }
+    Ok((inner.to_vec(), data))
+}
+
+/// One value everywhere, in the shape of the input where it is fixed.
+fn neutral<T: Copy>(input: &Input, n_q: usize, n_k: usize, x: T) -> (Vec<usize>, Vec<T>) {
+    let last = input.rank().saturating_sub(2);
+    let outer = input.shape.iter().take(last).map(|n| n.unwrap_or(1));
+    let shape: Vec<usize> = outer.chain([n_q, n_k]).collect();
+    let data = vec![x; shape.iter().product()];
+    (shape, data)
+}

@@ -1,0 +1,293 @@
+//! What a model takes and gives, read off its file: which input is which, and what it has as constants.
+
+use prost::Message;
+use qkvet_spec::Window;
+
+use super::constants::Constants;
+use super::feed::Element;
+use super::proto::{AttributeType, GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use super::role::{Operator, Role};
+
+/// An input of the graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Format of an element.
+    pub element: Element,
+    /// Extents, `None` where they are free.
+    pub shape: Vec<Option<usize>>,
+}
+
+impl Input {
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// `(2, *, 8)`.
+    pub fn tell_shape(&self) -> String {
+        let extent = |n: &Option<usize>| n.map_or_else(|| "*".to_owned(), |n| n.to_string());
+        format!("({})", self.shape.iter().map(extent).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A model as it is called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The operator that was found in it, if one alone takes its query, key and value.
+    pub operator: Operator,
+    /// Its inputs by what they are.
+    pub inputs: Vec<(Role, Input)>,
+    /// The output that is the result of attention, and its number of axes where that is known.
+    pub output: (String, Option<usize>),
+    /// The output that is the weights, if there is one.
+    pub weights: Option<String>,
+    /// What it always does.
+    pub constants: Constants,
+}
+
+/// Why a model cannot be called as attention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError {
+    /// What was expected and what was found.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl ModelError {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+impl Model {
+    /// Reads a model. `declared` are constants that no attribute tells.
+    ///
+    /// If one node Attention (of ONNX), `MultiHeadAttention` or `GroupQueryAttention` (of com.microsoft) takes its query, key and
+    /// value from inputs of the graph, its places and attributes say what is what. Otherwise inputs are known by their names, or, if
+    /// there are just three, by their order.
+    ///
+    /// # Errors
+    /// A file that is no model; inputs that are not known; an operator with what no call has, such as rotary positions.
+    pub fn read(bytes: &[u8], declared: &Constants) -> Result<Self, ModelError> {
+        let model = ModelProto::decode(bytes).map_err(|error| {
+            ModelError::new(format!("expected an ONNX model, got: {error}"), "a file such as onnx.save writes")
+        })?;
+        let graph = model.graph.unwrap_or_default();
+        let infos: Vec<&ValueInfoProto> = graph
+            .input
+            .iter()
+            .filter(|input| !graph.initializer.iter().any(|constant| constant.name == input.name))
+            .collect();
+        let mut inputs = Vec::new();
+        for info in &infos {
+            inputs.push(input(info)?);
+        }
+        let (operator, node) = match attention_node(&graph, &inputs) {
+            Some((operator, node)) => (operator, Some(node)),
+            None => (Operator::Graph, None),
+        };
+        let roles = match node {
+            Some(node) => by_place(operator, node, &inputs)?,
+            None => by_name(&inputs)?,
+        };
+        let constants = match node {
+            Some(node) => of_node(operator, node)?.or(declared),
+            None => declared.clone(),
+        };
+        let model = Self {
+            operator,
+            output: output(&graph, node)?,
+            weights: weights(&graph, node),
+            inputs: roles.into_iter().zip(inputs).collect(),
+            constants,
+        };
+        model.check()?;
+        Ok(model)
+    }
+
+    /// The input of a role.
+    pub fn input(&self, role: Role) -> Option<&Input> {
+        self.inputs.iter().find(|(known, _)| *known == role).map(|(_, input)| input)
+    }
+
+    /// What the user should know of how it is called: the operator, its constants, its inputs; one line each.
+    pub fn describe(&self) -> Vec<String> {
+        let inputs = self.inputs.iter().map(|(role, input)| {
+            let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
+            format!("{}{named} {} {}", role.name(), input.element.name(), input.tell_shape())
+        });
+        let constants = self.constants.describe();
+        let has = if constants.is_empty() { String::new() } else { format!("; constants: {constants}") };
+        vec![format!("{}{has}", self.operator.about()), format!("takes {}", inputs.collect::<Vec<_>>().join(", "))]
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        let float = |role: Role| match self.input(role) {
+            Some(Input { element: Element::Float(dtype), .. }) => Ok(*dtype),
+            Some(other) => Err(ModelError::new(
+                format!("input {}: expected floating-point numbers, got {}", other.name, other.element.name()),
+                "query, key and value are of one floating-point format",
+            )),
+            None => Err(ModelError::new(
+                format!("inputs of the model: expected one for the {}, got none", role.name()),
+                "name its inputs query, key, value; mask, bias, scale, key_lengths are known too (docs/onnx.md)",
+            )),
+        };
+        let (query, key, value) = (float(Role::Query)?, float(Role::Key)?, float(Role::Value)?);
+        if query != key || key != value {
+            return Err(ModelError::new(
+                format!("query, key and value: expected one format, got {query}, {key} and {value}"),
+                "a cast belongs into the model",
+            ));
+        }
+        for role in [Role::Query, Role::Key, Role::Value] {
+            let Some(input) = self.input(role) else { continue };
+            if input.rank() != 3 && input.rank() != 4 {
+                let expected = "expected (b, h, n, d) or (b, n, h · d)";
+                let message = format!("input {}: {expected}, got {}", input.name, input.tell_shape());
+                return Err(ModelError::new(message, "declare the shape in the model, or wrap it in Python"));
+            }
+            if input.rank() == 3 && self.operator != Operator::Graph && self.constants.heads.is_none() {
+                return Err(ModelError::new(
+                    format!(
+                        "input {}: expected q_num_heads and kv_num_heads beside three axes, got neither",
+                        input.name
+                    ),
+                    "the operator needs them",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn input(info: &ValueInfoProto) -> Result<Input, ModelError> {
+    let wrong = |what: &str| {
+        let message =
+            format!("input {}: expected a tensor of numbers whose number of axes is known, got {what}", info.name);
+        ModelError::new(message, "wrap the model in Python: def attention(query, key, value): ...")
+    };
+    let (code, shape) = info.form().ok_or_else(|| wrong("another type"))?;
+    let element = Element::from_code(code).ok_or_else(|| wrong(&format!("elements of type {code}")))?;
+    Ok(Input { name: info.name.clone(), element, shape: shape.ok_or_else(|| wrong("no shape"))? })
+}
+
+/// The one attention node whose query, key and value are inputs of the graph.
+fn attention_node<'a>(graph: &'a GraphProto, inputs: &[Input]) -> Option<(Operator, &'a NodeProto)> {
+    let mut nodes = graph.node.iter().filter_map(|node| Some((Operator::of(&node.domain, &node.op_type)?, node)));
+    let (only, None) = (nodes.next()?, nodes.next()) else { return None };
+    let is_input = |name: &String| inputs.iter().any(|input| input.name == *name);
+    (only.1.input.len() >= 3 && only.1.input[..3].iter().all(is_input)).then_some(only)
+}
+
+fn by_place(operator: Operator, node: &NodeProto, inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
+    let role = |input: &Input| {
+        let place = node.input.iter().position(|name| *name == input.name);
+        place.and_then(|place| operator.role(place, input)).ok_or_else(|| {
+            ModelError::new(
+                format!("input {}: expected one that attention has, got another of {}", input.name, node.op_type),
+                "make it a constant of the model, or wrap the model in Python",
+            )
+        })
+    };
+    inputs.iter().map(role).collect()
+}
+
+fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
+    let named: Vec<Option<Role>> = inputs.iter().map(Role::by_name).collect();
+    let is_plain = |input: &Input| matches!(input.element, Element::Float(_)) && input.rank() >= 3;
+    if named.iter().all(Option::is_none) && inputs.len() == 3 && inputs.iter().all(is_plain) {
+        return Ok(vec![Role::Query, Role::Key, Role::Value]);
+    }
+    let mut roles = Vec::new();
+    for (role, input) in named.into_iter().zip(inputs) {
+        let other = role.filter(|role| roles.contains(role));
+        match (role, other) {
+            (Some(role), None) => roles.push(role),
+            (_, twice) => {
+                let got = if twice.is_some() { "two of the same" } else { "an unknown one" };
+                return Err(ModelError::new(
+                    format!(
+                        "input {}: expected a name of query, key, value, mask, bias and so on, got {got}",
+                        input.name
+                    ),
+                    format!("known: {}", Role::known_names()),
+                ));
+            }
+        }
+    }
+    Ok(roles)
+}
+
+/// What the attributes of the node say.
+fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError> {
+    let attribute = |name: &str| node.attribute.iter().find(|attribute| attribute.name == name);
+    let int = |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Int as i32).map(|x| x.i);
+    let float =
+        |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Float as i32).map(|x| f64::from(x.f));
+    let heads = |query: &str, key: &str| {
+        let count = |name: &str| int(name).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        count(query).map(|h_q| (h_q, count(key).unwrap_or(h_q)))
+    };
+    let size = |name: &str| int(name).and_then(|n| usize::try_from(n).ok());
+    let positive = |x: Option<f64>| x.filter(|x| *x != 0.0);
+    let is_on = |name: &str| int(name).is_some_and(|n| n != 0);
+    if let Some(name) = ["do_rotary", "smooth_softmax"].into_iter().find(|name| is_on(name)) {
+        return Err(ModelError::new(
+            format!("{name} of {}: expected 0, got 1", node.op_type),
+            "no call of attention has it",
+        ));
+    }
+    Ok(match operator {
+        Operator::Graph => Constants::default(),
+        Operator::Attention => {
+            let (left, right) = (size("left_window_size"), size("right_window_size"));
+            Constants {
+                causal: Some(is_on("is_causal")),
+                scale: float("scale"),
+                softcap: positive(float("softcap")),
+                window: (left.is_some() || right.is_some()).then_some(Window { left, right }),
+                heads: heads("q_num_heads", "kv_num_heads"),
+            }
+        }
+        Operator::MultiHead => Constants {
+            causal: Some(is_on("unidirectional")),
+            scale: positive(float("scale")),
+            heads: heads("num_heads", "num_heads"),
+            ..Constants::default()
+        },
+        Operator::GroupQuery => Constants {
+            causal: Some(true),
+            scale: positive(float("scale")),
+            softcap: positive(float("softcap")),
+            window: size("local_window_size").filter(|n| *n > 0).map(|n| Window { left: Some(n - 1), right: None }),
+            heads: heads("num_heads", "kv_num_heads"),
+        },
+    })
+}
+
+/// The result: that of the node if the graph gives it, else the first output.
+fn output(graph: &GraphProto, node: Option<&NodeProto>) -> Result<(String, Option<usize>), ModelError> {
+    let of_node = node.and_then(|node| graph.output.iter().find(|output| node.output.first() == Some(&output.name)));
+    let found = of_node.or(graph.output.first());
+    let output =
+        found.ok_or_else(|| ModelError::new("outputs of the model: expected one, got none", "a model of attention"))?;
+    let rank = output.form().and_then(|(_, shape)| shape).map(|shape| shape.len());
+    Ok((output.name.clone(), rank))
+}
+
+/// The weights: an output of the node that is what follows the softmax, or one that is called so.
+fn weights(graph: &GraphProto, node: Option<&NodeProto>) -> Option<String> {
+    const AFTER_SOFTMAX: i64 = 3;
+    let mode = |node: &NodeProto| {
+        node.attribute.iter().any(|attribute| attribute.name == "qk_matmul_output_mode" && attribute.i == AFTER_SOFTMAX)
+    };
+    let of_node = node.filter(|node| mode(node)).and_then(|node| node.output.get(3)).filter(|name| !name.is_empty());
+    let by_name =
+        |output: &&ValueInfoProto| ["weights", "attn_weights", "attention_weights"].contains(&output.name.as_str());
+    let found = graph.output.iter().find(|output| of_node == Some(&output.name));
+    found.or_else(|| graph.output.iter().find(by_name)).map(|output| output.name.clone())
+}

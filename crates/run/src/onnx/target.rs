@@ -1,0 +1,163 @@
+//! Models and backends as targets: each call is put as the tensors of a graph.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use prost::Message;
+use qkvet_spec::{Call, Output, Response, Target};
+use serde_json::{Value, json};
+
+use super::allowance::Allowance;
+use super::config::{BackendConfig, OnnxConfig};
+use super::feed::Feed;
+use super::model::{Model, ModelError};
+use super::node::{NodeTest, Opset, node_test};
+use super::role::Role;
+use crate::process::{LoadKind, ProcessTarget, StartError};
+use crate::python::Layout;
+
+/// No model is larger: a longer file is refused before it is read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A model of a file.
+pub struct OnnxTarget {
+    process: ProcessTarget,
+    model: Model,
+    layout: Layout,
+}
+
+impl OnnxTarget {
+    /// Reads the model, starts the worker and loads the model there.
+    ///
+    /// # Errors
+    /// [`StartError`] if the file is no model that can be called as attention, or ONNX Runtime is missing or does not load it.
+    pub fn start(config: &OnnxConfig) -> Result<Self, StartError> {
+        let name = config.name();
+        let failed = |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
+        let path = config.path();
+        let no_file = |got: String| {
+            failed(
+                Some(LoadKind::FileNotFound),
+                format!("expected a readable file, got {got} at {}", path.display()),
+                None,
+            )
+        };
+        let size = std::fs::metadata(&path).map_err(|error| no_file(error.to_string()))?.len();
+        if size > MOST_BYTES {
+            return Err(no_file(format!("{size} bytes")));
+        }
+        let bytes = std::fs::read(&path).map_err(|error| no_file(error.to_string()))?;
+        let model = Model::read(&bytes, &config.constants)
+            .map_err(|ModelError { message, hint }| failed(Some(LoadKind::Signature), message, hint))?;
+        let process = ProcessTarget::start(config.launch())?;
+        Ok(Self { process, model, layout: config.layout })
+    }
+
+    /// Versions, and how the model is called: one line each.
+    pub fn describe(&self) -> Vec<String> {
+        [versions(&self.process), self.model.describe()].concat()
+    }
+
+    fn message(&self, call: &Call, feeds: &[Feed]) -> Value {
+        let swap = self.layout == Layout::Bnhd && self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
+        let heads = (self.model.output.1 != Some(4)).then_some(call.dims().h_q);
+        let output = json!({"role": "output", "name": self.model.output.0, "heads": heads, "swap": swap});
+        let weights = self.model.weights.as_ref().filter(|_| call.return_weights);
+        let weights = weights.map(|name| json!({"role": "weights", "name": name}));
+        let outputs: Vec<Value> = std::iter::once(output).chain(weights).collect();
+        json!({"feeds": feeds.iter().map(Feed::message).collect::<Vec<_>>(), "outputs": outputs})
+    }
+}
+
+impl Target for OnnxTarget {
+    fn call(&mut self, call: &Call) -> Response {
+        match self.model.ask(call, self.layout) {
+            Ok(feeds) => {
+                let message = self.message(call, &feeds);
+                self.process.call_with(call, &|request| replace(request, &message))
+            }
+            Err(reason) => Response::Unsupported(reason),
+        }
+    }
+
+    fn begin(&mut self, case: &str) {
+        self.process.begin(case);
+    }
+
+    fn take_ended(&mut self) -> bool {
+        self.process.take_ended()
+    }
+}
+
+/// A backend, asked by models of one node.
+pub struct BackendTarget {
+    process: ProcessTarget,
+    opset: Opset,
+    allowance: Allowance,
+}
+
+impl BackendTarget {
+    /// Starts the worker and loads the backend. What it answers to calls that `allowance` lists is compared there.
+    ///
+    /// # Errors
+    /// [`StartError`] if the backend cannot be loaded.
+    pub fn start(config: &BackendConfig) -> Result<Self, StartError> {
+        Ok(Self {
+            process: ProcessTarget::start(config.launch())?,
+            opset: config.opset,
+            allowance: config.allowance.clone(),
+        })
+    }
+
+    /// Versions, and the version of the operators: one line each.
+    pub fn describe(&self) -> Vec<String> {
+        let opset = format!("asked by models of one node Attention, opset {}", self.opset.version());
+        [versions(&self.process), vec![opset]].concat()
+    }
+}
+
+impl Target for BackendTarget {
+    fn call(&mut self, call: &Call) -> Response {
+        let NodeTest { model, inputs, present } = match node_test(call, self.opset) {
+            Ok(test) => test,
+            Err(reason) => return Response::Unsupported(reason),
+        };
+        let messages = |feeds: &[Feed]| feeds.iter().map(Feed::message).collect::<Vec<_>>();
+        let message = json!({
+            "model": BASE64.encode(model.encode_to_vec()),
+            "feeds": messages(&inputs),
+            "outputs": [{"role": "output", "name": "output"}],
+            "present": messages(&present),
+        });
+        let response = self.process.call_with(call, &|request| replace(request, &message));
+        if let Response::Output(answer) = &response {
+            let Output { output, .. } = answer.as_ref();
+            self.allowance.see(call, output);
+        }
+        response
+    }
+
+    fn begin(&mut self, case: &str) {
+        self.process.begin(case);
+    }
+
+    fn take_ended(&mut self) -> bool {
+        self.process.take_ended()
+    }
+}
+
+/// What is fed in place of the tensors of the call.
+fn replace(request: &mut Value, message: &Value) {
+    request["tensors"] = json!({});
+    request["params"] = json!({});
+    request["onnx"] = message.clone();
+}
+
+/// `numpy 2.4.6, onnxruntime 1.32.0, python 3.12.3`.
+fn versions(process: &ProcessTarget) -> Vec<String> {
+    let told = process.greeting().python.as_ref().and_then(|python| python.get("versions"));
+    let Some(Value::Object(versions)) = told else { return Vec::new() };
+    let one = |(name, version): (&String, &Value)| format!("{name} {}", version.as_str().unwrap_or_default());
+    vec![versions.iter().map(one).collect::<Vec<_>>().join(", ")]
+}

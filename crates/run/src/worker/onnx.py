@@ -1,0 +1,208 @@
+# Models and backends of ONNX: what is fed was made on the other side, named and laid out; here it is run.
+
+import unittest
+
+ONNX_HINT = "%s -m pip install %s"
+# Words of errors for what a runtime does not offer, as opposed to what it finds wrong.
+NOT_OFFERED = (
+    "NOT_IMPLEMENTED",
+    "Unrecognized attribute",
+    "Could not find an implementation",
+    "is not a registered function/op",
+    "No Op registered",
+    "No schema registered",
+    "No opset import",
+    "under development",
+    "Unsupported operator",
+    "not supported",
+    "Type Error: Type 'tensor(",
+)
+
+
+def needed(name):
+    try:
+        return importlib.import_module(name)
+    except BaseException as error:
+        hint = ONNX_HINT % (sys.executable, name.split(".")[0])
+        raise LoadError("arrays", "%s is needed: importing it raised %s" % (name, text(error)), hint)
+
+
+def not_offered(error):
+    """Whether an exception says that something is not offered, by its kind or by its words."""
+    kinds = (NotImplementedError, unittest.SkipTest)
+    named = type(error).__name__ in ("NotImplemented", "RuntimeImplementationError")
+    return isinstance(error, kinds) or named or any(words in str(error) for words in NOT_OFFERED)
+
+
+def declined(error, before):
+    """The answer for an exception: unsupported, refused, or an error. Before the run whatever is raised declines a valid model."""
+    reason = text(error)
+    kind, _, rest = reason.partition(": ")
+    if " was false. " in rest:  # of a check of ONNX Runtime, behind the place in its source
+        reason = kind + ": " + rest.rpartition(" was false. ")[2]
+    if not_offered(error):
+        return {"status": "unsupported", "reason": reason}
+    # What a kernel of ONNX Runtime checks before it computes comes as the status of its node.
+    checked = kind == "InvalidArgument" or "Non-zero status code returned while running" in rest
+    if before or checked or isinstance(error, (ValueError, TypeError)):
+        return {"status": "refused", "reason": reason}
+    return {"status": "error", "reason": reason}
+
+
+class Before(Exception):
+    """Raised before anything was run."""
+
+
+class File:
+    """A model of a file, by ONNX Runtime."""
+
+    def __init__(self, hello):
+        path, device = hello["model"], hello.get("device")
+        runtime = needed("onnxruntime")
+        self.versions = {"onnxruntime": runtime.__version__}
+        options = runtime.SessionOptions()
+        options.log_severity_level = 4
+        providers = ["CPUExecutionProvider"]
+        if device not in (None, "cpu"):
+            platform, _, index = device.partition(":")
+            wanted = {"cuda": "CUDAExecutionProvider"}.get(platform, platform)
+            known = runtime.get_available_providers()
+            if wanted not in known:
+                message = "onnxruntime has no provider for device `%s`; known: %s" % (device, ", ".join(known))
+                raise LoadError("device", message, "cpu, cuda:0 or the name of a provider")
+            providers = [(wanted, {"device_id": int(index or 0)}) if index else wanted] + providers
+        try:
+            self.session = runtime.InferenceSession(path, options, providers=providers)
+        except BaseException as error:
+            raise LoadError("import-failed", "onnxruntime cannot load the model: %s" % text(error))
+        self.provider = self.session.get_providers()[0]
+        self.versions["provider"] = self.provider
+
+    def run(self, given, arrays):
+        names = [output["name"] for output in given["outputs"]]
+        return self.session.run(names, {x["name"]: array for x, array in zip(given["feeds"], arrays)})
+
+
+class Evaluator:
+    """The reference evaluator of the package onnx, by the convention of backends."""
+
+    def __init__(self, evaluator):
+        self.evaluator = evaluator
+
+    def prepare(self, model, device="CPU"):
+        return Evaluator(self.evaluator(model))
+
+    def run(self, inputs):
+        return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs)))
+
+
+class Backend:
+    """A backend: `prepare(model, device)` gives what has `run(inputs)`."""
+
+    def __init__(self, hello):
+        name, self.device = hello["backend"], hello.get("device") or "CPU"
+        self.onnx = needed("onnx")
+        self.versions = {"onnx": self.onnx.__version__}
+        self.prepared = {}
+        if name == "onnx.reference":
+            self.backend = Evaluator(needed("onnx.reference").ReferenceEvaluator)
+            return
+        module, _, kind = ("onnxruntime.backend" if name == "onnxruntime" else name).partition(":")
+        if name == "onnxruntime":
+            self.versions["onnxruntime"] = needed("onnxruntime").__version__
+            needed("onnxruntime").set_default_logger_severity(4)
+        file = os.path.join(hello.get("folder") or "", module)
+        where = {"file": file} if module.endswith(".py") else {"module": module}
+        loaded, _ = load_module({"target": where, "folder": hello.get("folder")})
+        self.backend = loaded
+        for part in filter(None, kind.split(".")):
+            known = [x for x in dir(self.backend) if not x.startswith("_")]
+            self.backend = getattr(self.backend, part, None)
+            if self.backend is None:
+                raise LoadError("function-not-found", "no `%s` in %s" % (kind, module), nearest(part, known))
+        if not callable(getattr(self.backend, "prepare", None)):
+            hint = "a class after the convention of onnx.backend.base.Backend, as MODULE:CLASS"
+            raise LoadError("signature", "expected %s to have prepare(model, device), got none" % name, hint)
+        version = getattr(loaded, "__version__", None)
+        if version is not None and name != "onnxruntime":
+            self.versions[module] = str(version)
+        supports = getattr(self.backend, "supports_device", None)
+        if callable(supports) and not supports(self.device):
+            raise LoadError("device", "%s does not support device `%s`" % (name, self.device))
+
+    def rep(self, encoded):
+        if encoded not in self.prepared:
+            model = self.onnx.load_model_from_string(base64.b64decode(encoded))
+            compatible = getattr(self.backend, "is_compatible", None)
+            if callable(compatible) and not compatible(model, self.device):
+                raise NotImplementedError("the backend says that the model is not compatible")
+            if len(self.prepared) > 64:
+                self.prepared.clear()
+            self.prepared[encoded] = self.backend.prepare(model, self.device)
+        return self.prepared[encoded]
+
+    def run(self, given, arrays):
+        try:
+            rep = self.rep(given["model"])
+        except Exception as error:
+            raise Before() from error
+        return list(rep.run(arrays))
+
+
+class Onnx(Target):
+    """What is asked of a model or a backend, behind the wire."""
+
+    def __init__(self, request):
+        hello = request["python"]
+        self.scratch, self.answered = request["scratch"], []
+        self.np = require("numpy")
+        self.numpy = Numpy(None)
+        self.runner = Backend(hello) if "backend" in hello else File(hello)
+
+    def info(self):
+        versions = dict({"python": "%d.%d.%d" % sys.version_info[:3], "numpy": self.np.__version__}, **self.runner.versions)
+        answer = {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python"}
+        return dict(answer, supports={"payloads": ["inline", "file"]}, python={"versions": versions})
+
+    def array(self, feed):
+        raw = base64.b64decode(feed["data"])
+        return self.numpy.make(feed["dtype"], feed["shape"], raw) if raw else self.np.empty(feed["shape"], feed["dtype"])
+
+    def run(self, request):
+        self.forget()
+        given = request["onnx"]
+        try:
+            arrays = [self.array(feed) for feed in given["feeds"]]
+        except Unsupported as error:
+            return {"status": "unsupported", "reason": str(error)}
+        raws = [array.tobytes() for array in arrays]
+        try:
+            results = self.runner.run(given, arrays)
+        except Before as error:
+            return declined(error.__cause__, True)
+        except BaseException as error:
+            return declined(error, False)
+        try:
+            found = self.collect(given, results)
+        except Malformed as error:
+            return {"status": "malformed", "reason": str(error)}
+        tensors = {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found.items()}
+        unchanged = all(array.tobytes() == raw for array, raw in zip(arrays, raws))
+        return {"status": "ok", "tensors": tensors, "inputs_unchanged": unchanged}
+
+    def collect(self, given, results):
+        """The results by name; those that must be what was given are compared with it."""
+        present, outputs = given.get("present", []), given["outputs"]
+        if len(results) != len(outputs) + len(present):
+            raise Malformed("expected %d outputs, got %d" % (len(outputs) + len(present), len(results)))
+        for feed, result in zip(present, results[len(outputs) :]):
+            raw, shape = base64.b64decode(feed["data"]), feed["shape"]
+            if list(self.np.shape(result)) != shape or self.np.asarray(result).tobytes() != raw:
+                raise Malformed("%s: expected the past and what follows it, bit by bit, got another" % feed["name"])
+        found = {}
+        for output, result in zip(outputs, results):
+            name, heads, swap = output["role"], output.get("heads"), bool(output.get("swap"))
+            if heads and getattr(result, "ndim", None) == 3 and result.shape[2] % heads == 0:
+                result, swap = result.reshape(*result.shape[:2], heads, -1), True
+            found[name] = result_tensor(name, result, swap)
+        return found
