@@ -156,6 +156,19 @@ impl Catalog {
         files.iter().find(of_id).map(|file| shown_path(file))
     }
 
+    /// Path and text of every YAML file in a folder of `specs/` and below it, in order of path: what other crates read by their own
+    /// types.
+    pub fn texts(folder: &str) -> Vec<(String, &'static str)> {
+        let mut files = Vec::new();
+        if let Some(dir) = SPECS.get_dir(folder) {
+            collect(dir, &mut files);
+        }
+        let mut texts: Vec<_> =
+            files.into_iter().filter_map(|file| Some((shown_path(file), file.contents_utf8()?))).collect();
+        texts.sort_unstable();
+        texts
+    }
+
     fn check_catches(&self, law: &CheckedLaw) -> Result<(), SpecError> {
         for fault in &law.law.catches {
             Self::find("fault", &self.faults, fault)

@@ -137,10 +137,17 @@ pub(super) struct Evaluator<'a> {
     /// Text of the formula being evaluated, for labels.
     pub(super) source: String,
     pub(super) session: Session<'a>,
+    /// Whether calls of the target mean the exact ones: there is no target.
+    pub(super) alone: bool,
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(case: &'a Case, judge: Judge<'a>, answers: Option<&'a Answers>, target: &'a mut dyn Target) -> Self {
+    pub(super) fn new(
+        case: &'a Case,
+        judge: Judge<'a>,
+        answers: Option<&'a Answers>,
+        target: &'a mut dyn Target,
+    ) -> Self {
         let mut names = BTreeMap::new();
         for (name, binding) in &case.bindings {
             let value = match binding {
@@ -152,7 +159,7 @@ impl<'a> Evaluator<'a> {
             };
             names.insert(name.clone(), value);
         }
-        Self { case, judge, answers, names, source: String::new(), session: Session::new(target) }
+        Self { case, judge, answers, names, source: String::new(), session: Session::new(target), alone: false }
     }
 
     fn law(&mut self, law: &CheckedLaw) -> Result<Decision, Stop> {
@@ -193,6 +200,9 @@ impl<'a> Evaluator<'a> {
 
     /// Puts a call to the target and checks every result that comes back.
     pub(super) fn ask(&mut self, label: String, call: Call, want: Want) -> Result<Value, Stop> {
+        if self.alone {
+            return Ok(Value::Matrices(self.exact(&call, want)));
+        }
         let (answers, judge) = (self.answers, self.judge);
         let at = self.session.call(label, call, want, |call, want| expected(judge, answers, call, want))?;
         Ok(Value::Returned(at))

@@ -4,6 +4,7 @@
 //! broke.
 
 mod call;
+mod enclose;
 mod evaluate;
 mod expression;
 mod function;
@@ -15,6 +16,7 @@ mod session;
 mod value;
 
 pub use call::{CallRecord, CallResult};
+pub use enclose::{Enclosed, enclose};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
 pub use reading::{Reading, read_keys};
 pub use refusal::refused_call;

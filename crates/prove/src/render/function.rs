@@ -173,6 +173,9 @@ fn called(p: &dyn Printer, head: &Piece, fenced: &Piece) -> Piece {
 /// `function(args; named)` in its notation.
 pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named: &[(String, Expr)]) -> Piece {
     let p = notation.printer;
+    if function == "entries" {
+        return entries(notation, args);
+    }
     if let Some(form) = FORMS.iter().find(|form| form.function == function && form.arity == args.len())
         && named.is_empty()
     {
@@ -217,6 +220,23 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
         inner = p.infix(&inner, &[(sign, value)], Level::Open);
     }
     called(p, &head, &p.fence(Fence::Round, &inner))
+}
+
+/// A matrix written out, `entries((1, 2), (3, 4))` by rows. No law has it: sheets with numbers do.
+fn entries(notation: Notation<'_>, rows: &[Expr]) -> Piece {
+    let cells = |row: &Expr| match &row.kind {
+        ExprKind::Tuple(items) => items.iter().map(|item| notation.print(item)).collect(),
+        _ => vec![notation.print(row)],
+    };
+    if let Some(symbols) = notation.printer.symbols() {
+        return symbols.blocks(&rows.iter().map(cells).collect::<Vec<Vec<Piece>>>());
+    }
+    let row = |(at, row): (usize, &Expr)| {
+        let cells: Vec<String> = cells(row).into_iter().map(|cell| cell.text).collect();
+        format!("row {}: {}", at + 1, cells.join(", "))
+    };
+    let rows: Vec<String> = rows.iter().enumerate().map(row).collect();
+    Piece::new(format!("the matrix with {} end matrix", rows.join("; ")), Level::Factor)
 }
 
 fn in_words(notation: Notation<'_>, words: &str, args: &[Expr]) -> Piece {

@@ -26,6 +26,10 @@ pub(super) fn print(printer: &dyn Printer, name: &str) -> Piece {
     if is_letter(name) {
         return printer.letter(name);
     }
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        // No name of a law begins like this: a decimal whose last zeros say how exact it is.
+        return printer.number(name);
+    }
     if name == "attended" {
         // A column of ones for the queries that see a key: an indicator.
         return if printer.symbols().is_none() {

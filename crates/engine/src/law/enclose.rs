@@ -1,0 +1,76 @@
+//! The value of a formula without any target: what a call returns under a meaning is its own enclosure.
+
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Call, Case, CheckedLaw, Response, Target};
+
+use super::evaluate::{Evaluator, Judge, Stop};
+use super::value::Value;
+use crate::ball::Ball;
+
+/// The value of a formula, each number in a ball.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Enclosed {
+    /// Matrices, row-major: `rows · cols` balls for each batch item and head.
+    Matrix {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// The elements.
+        data: Vec<Ball>,
+    },
+    /// One number.
+    Number(Ball),
+    /// A row or column number.
+    Index(usize),
+    /// Extents.
+    Shape(Vec<i64>),
+}
+
+/// There is no target; nothing asks it.
+struct Nobody;
+
+impl Target for Nobody {
+    fn call(&mut self, _call: &Call) -> Response {
+        Response::NotAsked("there is no target".to_owned())
+    }
+}
+
+/// The value of `expr` on `case`, after the abbreviations of `law`, where every call means what `judge` says, exactly.
+///
+/// # Error bound
+/// The balls hold the exact values. Arguments of calls must be exact numbers, as in laws.
+///
+/// # Errors
+/// A formula that has no value: an inexact argument, extents that do not fit, a set of indices.
+pub fn enclose(law: &CheckedLaw, expr: &Expr, case: &Case, judge: Judge<'_>) -> Result<Enclosed, String> {
+    let mut nobody = Nobody;
+    let mut evaluator = Evaluator::new(case, judge, None, &mut nobody);
+    evaluator.alone = true;
+    value_of(law, expr, &mut evaluator).map_err(|stop| match stop {
+        Stop::Law(message) => message,
+        Stop::Target(_) => "formula: expected no question to a target".to_owned(),
+    })
+}
+
+fn value_of(law: &CheckedLaw, expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Enclosed, Stop> {
+    for ((name, expr), formula) in law.lets.iter().zip(law.law.lets.values()) {
+        formula.text.clone_into(&mut evaluator.source);
+        let value = evaluator.value(expr)?;
+        evaluator.names.insert(name.clone(), value);
+    }
+    evaluator.source.clear();
+    let value = evaluator.value(expr)?;
+    Ok(match &value {
+        Value::Number(_) | Value::Integer(_) => Enclosed::Number(evaluator.number(&value)?),
+        Value::Index(i) => Enclosed::Index(*i),
+        Value::Shape(extents) => Enclosed::Shape(extents.clone()),
+        Value::Indices(_) | Value::Absent => {
+            return Err(Stop::Law("formula: expected a number, a matrix or a shape".to_owned()));
+        }
+        Value::Matrices(_) | Value::CaseOption(..) | Value::Returned(_) => {
+            let m = evaluator.matrices(&value)?;
+            Enclosed::Matrix { rows: m.rows, cols: m.cols, data: m.data }
+        }
+    })
+}
