@@ -54,6 +54,15 @@ pub(crate) enum Command {
         after_help = "What is proved holds for all shapes, and its proof is checked by a second route. What is decided for all numbers,\nbut for extents up to 2 alone, is called proved-small; what is only confirmed on exact small instances, checked.\nExit codes: 0 every law reaches what its file claims, 1 one does not, 2 usage or specification."
     )]
     Prove(ProveArgs),
+    /// Make exams from problem sets, with keys whose every digit is certified, and verify keys
+    #[command(
+        after_help = "`build` draws variants until no modelled mistake leads to the key. Sheets go to DIR/student, keys to DIR/key, which\nonly its owner can read; sheets hold neither answers nor the seed. The same seed gives the same bytes.\nExit codes: 0 done, 1 `verify` found something wrong, 2 usage, specification, or no good numbers."
+    )]
+    Exam {
+        /// What to do
+        #[command(subcommand)]
+        what: ExamCommand,
+    },
     /// Show which faults a suite notices, by which laws, in which formats
     #[command(
         after_help = "Every fault of `qkvet list faults` is run through the suite by the simulator; what survives is listed with the reason.\nExit codes: 0 every fault that can be noticed is, 1 one survives or a right target fails, 2 usage."
@@ -137,6 +146,36 @@ pub(crate) struct ProveArgs {
     /// Output
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: ProofFormat,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum ExamCommand {
+    /// Build variants of a problem set: sheets and keys
+    Build(ExamBuildArgs),
+    /// Derive every answer of an exam again, by another route, and compare every file
+    Verify {
+        /// Folder that `qkvet exam build` wrote
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// List problem sets and questions that are built in
+    List,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExamBuildArgs {
+    /// Problem set: a file, or the id of one that is built in; questions of your own lie in a folder `questions` beside the file
+    #[arg(value_name = "SET")]
+    pub(crate) set: PathBuf,
+    /// How many variants
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) variants: u16,
+    /// Seed of all numbers
+    #[arg(long)]
+    pub(crate) seed: u64,
+    /// Folder to write to: new or empty
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use qkvet_exam::ExamError;
 use qkvet_run::frozen::FileError;
 use qkvet_run::process::StartError;
 use qkvet_run::record::ShardError;
@@ -26,6 +27,8 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     #[error(transparent)]
     Spec(#[from] SpecError),
+    #[error(transparent)]
+    Exam(#[from] ExamError),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error(transparent)]

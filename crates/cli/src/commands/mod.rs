@@ -3,6 +3,7 @@
 mod adequacy;
 mod check;
 mod doctor;
+mod exam;
 mod explain;
 mod frozen;
 mod init;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Prove(args) => prove::prove(&args),
+        Command::Exam { what } => exam::exam(&what),
         Command::Adequacy(args) => adequacy::adequacy(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),

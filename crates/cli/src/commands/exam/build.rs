@@ -1,0 +1,110 @@
+//! `qkvet exam build`: a problem set and a seed to a folder of sheets and a folder of keys.
+
+#![allow(clippy::disallowed_methods, reason = "files are what this command is for")]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use qkvet_exam::build::{File, Request};
+use qkvet_exam::key::Source;
+
+use super::super::setup;
+use super::list::built_in;
+use crate::args::ExamBuildArgs;
+use crate::exit::{Failure, HELD};
+
+pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
+    let out = &args.out;
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        let at = out.display();
+        return Err(Failure::Usage(format!(
+            "folder at {at}: expected a new or an empty one, got one with files in it"
+        )));
+    }
+    let catalog = setup::catalog(None, None)?;
+    let (set, own) = sources(&args.set)?;
+    let request = Request { set, own, variants: usize::from(args.variants), seed: args.seed };
+    let files = qkvet_exam::build::build(&request, &catalog)?;
+    for folder in ["student", "key"] {
+        make_folder(&out.join(folder), folder == "key")?;
+    }
+    files.iter().try_for_each(|file| write(out, file))?;
+    let sheets = files.iter().filter(|file| !file.secret).count();
+    anstream::println!(
+        "{}: {} variants of seed {}; {sheets} files in student/, {} in key/",
+        out.display(),
+        args.variants,
+        args.seed,
+        files.len() - sheets
+    );
+    Ok(ExitCode::from(HELD))
+}
+
+/// The problem set that is named, and the questions beside it.
+fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
+    let name = set.to_string_lossy();
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))
+    };
+    let id = |path: &str| path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")).map(str::to_owned);
+    let embedded = |wanted: &str| built_in().find(|(path, _)| id(path).as_deref() == Some(wanted));
+    if !set.exists() {
+        if let Some((path, text)) = embedded(&name) {
+            return Ok((Source { path, text: text.to_owned() }, Vec::new()));
+        }
+        let known: Vec<String> = built_in().filter_map(|(path, _)| id(&path)).collect();
+        let message = format!("problem set `{name}`: expected a file or the id of a set, got neither");
+        return Err(Failure::Usage(format!("{message}\nhint: known: {}", known.join(", "))));
+    }
+    let text = read(set)?;
+    // What is the same as what is built in needs nothing beside it.
+    if let Some((path, built_in)) = id(&name).and_then(|id| embedded(&id))
+        && built_in == text
+    {
+        return Ok((Source { path, text }, Vec::new()));
+    }
+    let mut own = Vec::new();
+    let folder = set.parent().unwrap_or(Path::new(".")).join("questions");
+    if let Ok(entries) = fs::read_dir(&folder) {
+        let mut paths: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+        paths.sort();
+        for path in paths {
+            // Only names below the set, so that the key says nothing of this machine.
+            let name = format!("questions/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            own.push(Source { path: name, text: read(&path)? });
+        }
+    }
+    let file = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((Source { path: file, text }, own))
+}
+
+fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if secret {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = secret;
+    builder.create(path).map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
+}
+
+fn write(out: &Path, file: &File) -> Result<(), Failure> {
+    let path = out.join(&file.path);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if file.secret {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
+        .open(&path)
+        .and_then(|mut open| open.write_all(file.text.as_bytes()))
+        .map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))
+}

@@ -1,0 +1,18 @@
+//! `qkvet exam`: problem sets to sheets and keys, and keys verified.
+
+mod build;
+mod list;
+mod verify;
+
+use std::process::ExitCode;
+
+use crate::args::ExamCommand;
+use crate::exit::Failure;
+
+pub(super) fn exam(command: &ExamCommand) -> Result<ExitCode, Failure> {
+    match command {
+        ExamCommand::Build(args) => build::build(args),
+        ExamCommand::Verify { folder } => verify::verify(folder),
+        ExamCommand::List => list::list(),
+    }
+}

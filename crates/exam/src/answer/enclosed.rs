@@ -1,0 +1,112 @@
+//! The other route: the engine's enclosures, which know nothing of exact numbers.
+
+use qkvet_engine::ball::Ball;
+use qkvet_engine::law::{Enclosed, Judge, enclose};
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
+
+use super::numbers::unsigned_zero;
+use super::{Drawn, Numbers};
+
+/// What an enclosure says of printed numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgment {
+    /// Every number is right to the last digit.
+    Right,
+    /// A number is wrong, and which: row and column from 1, and what is right.
+    Wrong(String),
+    /// The enclosure is too wide to say.
+    Undecided(String),
+}
+
+/// Encloses a formula of a question: rows of balls, and whether it is one number.
+///
+/// # Errors
+/// A formula without a value, or no contract for binary64.
+pub fn enclosed(
+    law: &CheckedLaw,
+    expr: &Expr,
+    drawn: &Drawn,
+    meaning: &Meaning,
+    catalog: &Catalog,
+) -> Result<(bool, Vec<Vec<Ball>>), String> {
+    let contract = catalog.default_contract(Dtype::Float64).map_err(|error| error.to_string())?;
+    let case = drawn.case(&law.law.law);
+    #[expect(clippy::cast_precision_loss, reason = "extents and indices are small")]
+    let whole = |n: i64| Ball::exact(n as f64);
+    Ok(match enclose(law, expr, &case, Judge { meaning, contract })? {
+        Enclosed::Number(x) => (true, vec![vec![x]]),
+        Enclosed::Index(i) => (true, vec![vec![whole(i64::try_from(i + 1).unwrap_or(i64::MAX))]]),
+        Enclosed::Shape(extents) => (false, vec![extents.into_iter().map(whole).collect()]),
+        Enclosed::Matrix { cols, data, .. } => (false, data.chunks(cols.max(1)).map(<[Ball]>::to_vec).collect()),
+    })
+}
+
+/// The numbers in balls, rounded to so many decimals, ties away from 0.
+///
+/// # Errors
+/// A ball whose ends round to different decimals.
+pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result<Numbers, String> {
+    let digits = |x: &Ball| {
+        let (low, high) = (format!("{:.places$}", x.low()), format!("{:.places$}", x.high()));
+        let (low, high) = (unsigned_zero(low), unsigned_zero(high));
+        if low == high { Ok(low) } else { Err(format!("expected one decimal, got {low} and {high}")) }
+    };
+    let printed: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(digits).collect()).collect::<Result<_, _>>()?;
+    Ok(Numbers { scalar: *scalar, places: Some(places), exact: printed.clone(), rows: printed })
+}
+
+/// Whether printed numbers are those in the balls: each decimal within half a unit of its last place, each exact value in its ball.
+pub fn agrees(
+    numbers: &Numbers,
+    (_, rows): &(bool, Vec<Vec<Ball>>),
+    evaluate: &dyn Fn(&str) -> Option<Ball>,
+) -> Judgment {
+    let shape = |rows: &[Vec<String>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
+    // A number and a matrix of one are the same here.
+    if shape(&numbers.rows) != rows.iter().map(Vec::len).collect::<Vec<_>>()
+        || shape(&numbers.exact) != shape(&numbers.rows)
+    {
+        return Judgment::Wrong("expected a table of other extents".to_owned());
+    }
+    let mut undecided = None;
+    for (i, row) in rows.iter().enumerate() {
+        for (j, ball) in row.iter().enumerate() {
+            let (printed, exact) = (&numbers.rows[i][j], &numbers.exact[i][j]);
+            let place = format!("row {}, column {}", i + 1, j + 1);
+            let wrong = |got: &str| Judgment::Wrong(format!("{place}: expected {:.12}, got {got}", ball.mid));
+            let Some(value) = evaluate(exact) else { return wrong(exact) };
+            let apart = (value - *ball).abs();
+            if apart.low() > 0.0 {
+                return wrong(exact);
+            }
+            let Some(unit) = units(printed, numbers.places, *ball, evaluate) else { return wrong(printed) };
+            if unit.low() > 1.0 {
+                return wrong(printed);
+            }
+            // Exactly half a unit off is a tie; ties go away from 0, and the exact route has seen to that.
+            if apart.high() > 1e-6 * (1.0 + ball.mid.abs()) || unit.high().is_nan() || unit.high() > 1.0 + 1e-9 {
+                undecided = Some(format!("{place}: expected an enclosure narrow enough for {printed}"));
+            }
+        }
+    }
+    undecided.map_or(Judgment::Right, Judgment::Undecided)
+}
+
+/// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2 away.
+fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&str) -> Option<Ball>) -> Option<Ball> {
+    let Some(places) = places else {
+        let apart = (evaluate(printed)? - ball).abs();
+        return Some(if apart.low() > 0.0 { Ball::exact(2.0) } else { Ball::exact(0.0) });
+    };
+    let (whole, fraction) = printed.split_once('.')?;
+    if fraction.len() != places || places > 15 {
+        return None;
+    }
+    let digits: i64 = format!("{whole}{fraction}").parse().ok()?;
+    #[expect(clippy::cast_precision_loss, reason = "larger ones are refused")]
+    let scaled = (digits.abs() < 1 << 53).then_some(digits as f64)?;
+    let unit = (0..places).fold(Ball::exact(1.0), |power, _| power * Ball::exact(10.0));
+    Some((Ball::exact(scaled) - ball * unit).abs() * Ball::exact(2.0))
+}

@@ -1,0 +1,102 @@
+//! Numbers as formulas: what an exact value is printed with.
+
+use qkvet_spec::syntax::{Expr, ExprError, ExprKind, UnaryOp, parse};
+
+use super::Numbers;
+
+/// An exact number in the law language: `3·e^(√2/2)` becomes `3*exp(sqrt(2)/2)`.
+pub(super) fn text(exact: &str) -> String {
+    let mut text = String::new();
+    let mut rest = exact;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let (written, skipped) = match c {
+            '·' => ("*".to_owned(), 0),
+            '√' => {
+                let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                (format!("sqrt({})", &after[..digits]), digits)
+            }
+            'e' => match after.strip_prefix('^') {
+                Some(power) if power.starts_with('(') => ("exp".to_owned(), 1),
+                Some(power) => {
+                    let digits = power.len() - power.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                    (format!("exp({})", &power[..digits]), digits + 1)
+                }
+                None => ("exp(1)".to_owned(), 0),
+            },
+            'l' if after.starts_with("n(") => ("log".to_owned(), 1),
+            c => (c.to_string(), 0),
+        };
+        text += &written;
+        rest = &after[skipped..];
+    }
+    text
+}
+
+fn expr(kind: ExprKind) -> Expr {
+    Expr { kind, span: 0..0 }
+}
+
+/// A number as it is printed: a rational as a fraction, a decimal with its last zeros.
+fn number(text: &str) -> Expr {
+    if let Some(rest) = text.strip_prefix('-') {
+        return expr(ExprKind::Unary(UnaryOp::Neg, Box::new(number(rest))));
+    }
+    if text.contains('.') {
+        return expr(ExprKind::Name(text.to_owned()));
+    }
+    parse(text).unwrap_or_else(|_| expr(ExprKind::Name(text.to_owned())))
+}
+
+fn laid_out(rows: Vec<Vec<Expr>>, scalar: bool) -> Expr {
+    if scalar && let Some(one) = rows.first().and_then(|row| row.first()) {
+        return one.clone();
+    }
+    let args = rows.into_iter().map(|row| expr(ExprKind::Tuple(row))).collect();
+    expr(ExprKind::Apply { function: "entries".to_owned(), args, named: Vec::new() })
+}
+
+/// The printed numbers as a formula.
+pub fn decimals(numbers: &Numbers) -> Expr {
+    laid_out(numbers.rows.iter().map(|row| row.iter().map(|x| number(x)).collect()).collect(), numbers.scalar)
+}
+
+/// The exact values as a formula; `None` where they are too long to be read.
+pub fn formula(numbers: &Numbers) -> Option<Expr> {
+    const MOST: usize = 160;
+    let mut rows = Vec::new();
+    for row in &numbers.exact {
+        if row.iter().any(|x| x.len() > MOST) {
+            return None;
+        }
+        rows.push(row.iter().map(|x| read(x)).collect::<Result<Vec<_>, _>>().ok()?);
+    }
+    Some(laid_out(rows, numbers.scalar))
+}
+
+/// Reads an exact value back.
+///
+/// # Errors
+/// Text that is no formula.
+pub fn read(text: &str) -> Result<Expr, ExprError> {
+    parse(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_numbers_are_formulas() {
+        for (exact, written) in [
+            ("3·e^(√2/2)/(2·e^(√2/2) + 1)", "3*exp(sqrt(2)/2)/(2*exp(sqrt(2)/2) + 1)"),
+            ("-5/2", "-5/2"),
+            ("e^12 - e", "exp(12) - exp(1)"),
+            ("2·√3/3", "2*sqrt(3)/3"),
+            ("ln(2·e^(-1))", "log(2*exp(-1))"),
+        ] {
+            assert_eq!(text(exact), written);
+            assert!(parse(written).is_ok());
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Answers: parameters as exact numbers, the worked steps, and the same values enclosed by the engine.
+
+mod enclosed;
+mod exact;
+mod form;
+mod numbers;
+mod parameter;
+
+pub use enclosed::{Judgment, agrees, enclosed, rounded};
+pub use exact::{Worked, work};
+pub use form::{decimals, formula, read};
+pub use numbers::{Numbers, of_value};
+pub use parameter::{Drawn, Parameter};

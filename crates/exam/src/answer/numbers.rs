@@ -1,0 +1,69 @@
+//! A value as the numbers that stand in a key.
+
+use qkvet_prove::exact::{Exact, Real, Value};
+use serde::{Deserialize, Serialize};
+
+/// Numbers by rows, as they are printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Whether it is one number and no matrix.
+    pub scalar: bool,
+    /// Decimals after the point; absent: the exact values.
+    pub places: Option<usize>,
+    /// By rows: decimals whose every digit is certain, or exact rationals.
+    pub rows: Vec<Vec<String>>,
+    /// By rows: the exact values in the law language.
+    pub exact: Vec<Vec<String>>,
+}
+
+/// The numbers of a value.
+///
+/// # Errors
+/// Several heads, a set of indices, or what is not rational without `places`.
+pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
+    let (scalar, cols, data) = match value {
+        Value::Number(x) => (true, 1, vec![x.clone()]),
+        Value::Index(i) => (true, 1, vec![Real::from(i64::try_from(i + 1).unwrap_or(i64::MAX))]),
+        Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => (false, m.cols, m.data.clone()),
+        Value::Matrices(_) => return Err("expected one matrix, got several heads".to_owned()),
+        Value::Shape(extents) => {
+            let data = extents.iter().map(|n| Real::from(i64::try_from(*n).unwrap_or(i64::MAX))).collect();
+            (false, extents.len(), data)
+        }
+        Value::Indices(_) => return Err("expected numbers, got a set of indices".to_owned()),
+    };
+    let printed = |x: &Real| match places {
+        Some(places) => Ok(unsigned_zero(x.digits(places))),
+        None => match x.plain().ok().and_then(Exact::rational) {
+            Some(rational) => Ok(rational.to_string()),
+            None => Err(format!("expected a rational number or `places`, got {x}")),
+        },
+    };
+    let all: Vec<String> = data.iter().map(printed).collect::<Result<_, _>>()?;
+    let exact: Vec<String> = data.iter().map(|x| super::form::text(&x.to_string())).collect();
+    let rows = |cells: &[String]| cells.chunks(cols.max(1)).map(<[String]>::to_vec).collect();
+    Ok(Numbers { scalar, places, rows: rows(&all), exact: rows(&exact) })
+}
+
+impl Numbers {
+    /// Whether a number that is not 0 is printed as 0, which tells nothing.
+    pub fn vanishes(&self) -> bool {
+        let cells = self.rows.iter().flatten().zip(self.exact.iter().flatten());
+        cells.into_iter().any(|(printed, exact)| {
+            self.places.is_some() && exact != "0" && printed.chars().all(|c| matches!(c, '0' | '.' | '-'))
+        })
+    }
+
+    /// Whether both are printed alike.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        self.rows == other.rows
+    }
+}
+
+/// Zero has no sign on paper.
+pub(super) fn unsigned_zero(digits: String) -> String {
+    match digits.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
+        _ => digits,
+    }
+}

@@ -1,0 +1,48 @@
+//! What can be wrong with an exam.
+
+use qkvet_spec::SpecError;
+
+/// Why there is no exam.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ExamError {
+    /// A question or a problem set that does not fit, with its place.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A formula of a question that has no value for the numbers drawn.
+    #[error("{what} of question `{question}`: {reason}")]
+    NoValue {
+        /// The question.
+        question: String,
+        /// Which formula.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+    /// No numbers were found that make a good question.
+    #[error(
+        "variant {variant} of question `{question}`: expected numbers with one clear answer, got none in {tries} draws; last: {last}\nhint: widen `draw`, loosen `keep`, ask for more places, or for fewer variants"
+    )]
+    NoVariant {
+        /// The question.
+        question: String,
+        /// Number of the variant, from 1.
+        variant: usize,
+        /// Draws that were thrown away.
+        tries: usize,
+        /// Why the last one was.
+        last: String,
+    },
+    /// A law that a question draws on is not proved.
+    #[error("law `{law}` of question `{question}`: expected a proved one, got {got}")]
+    Unproved {
+        /// The question.
+        question: String,
+        /// The law.
+        law: String,
+        /// What is known of it.
+        got: String,
+    },
+    /// A key file that is not one.
+    #[error("key: expected a key written by `qkvet exam build`, got {0}")]
+    Key(String),
+}

@@ -1,0 +1,168 @@
+//! Extents and parameters from a stream, or from what a source printed.
+
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use super::Stream;
+use crate::answer::{Drawn, Parameter};
+use crate::question::{CheckedQuestion, Domain, Written};
+
+/// Draws all extents and parameters of a question; each has its own stream.
+///
+/// # Errors
+/// A domain that is empty for the extents drawn.
+pub(super) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Result<Drawn, String> {
+    let stream = |what: &str| Stream::new(seed, &[name, &[what]].concat());
+    let mut drawn = Drawn::default();
+    for (name, size) in &question.sizes {
+        let size = size.low + stream(name).below(size.high - size.low + 1);
+        drawn.sizes.insert(name.clone(), size);
+    }
+    for (name, domain) in &question.draw {
+        let parameter = parameter(domain, &drawn, &mut stream(name)).map_err(|reason| format!("`{name}`: {reason}"))?;
+        drawn.parameters.insert(name.clone(), parameter);
+    }
+    Ok(drawn)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut Stream) -> Result<Parameter, String> {
+    let one = |yes: bool| if yes { 1.0 } else { 0.0 };
+    Ok(match domain {
+        Domain::Matrix { rows, cols, per, low, high } => {
+            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+            let mut entry = || stream.between(*low, *high) as f64 / *per as f64;
+            Parameter::Matrix((0..rows).map(|_| (0..cols).map(|_| entry()).collect()).collect())
+        }
+        Domain::Number { per, low, high } => Parameter::Number(stream.between(*low, *high) as f64 / *per as f64),
+        Domain::OneOf(values) => Parameter::Number(values[stream.below(values.len())]),
+        Domain::Index { of, not } => {
+            let taken: Vec<&Parameter> = not.iter().filter_map(|name| drawn.parameters.get(name)).collect();
+            let free: Vec<usize> =
+                (0..extent(of, drawn)?).filter(|i| !taken.contains(&&Parameter::Index(*i))).collect();
+            match free.as_slice() {
+                [] => return Err("expected an index that is free, got none".to_owned()),
+                free => Parameter::Index(free[stream.below(free.len())]),
+            }
+        }
+        Domain::Causal(n) => {
+            let n = extent(n, drawn)?;
+            Parameter::Matrix((0..n).map(|i| (0..n).map(|j| one(j <= i)).collect()).collect())
+        }
+        Domain::Mask(rows, cols) => {
+            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+            let mut row = || {
+                let keep = stream.below(cols);
+                (0..cols).map(|j| one(j == keep || stream.below(2) == 0)).collect()
+            };
+            Parameter::Matrix((0..rows).map(|_| row()).collect())
+        }
+        Domain::Permutation(n) => {
+            let n = extent(n, drawn)?;
+            let mut order = stream.shuffled(n);
+            if order.iter().copied().eq(0..n) {
+                order.rotate_left(1);
+            }
+            Parameter::Matrix(order.iter().map(|k| (0..n).map(|j| one(j == *k)).collect()).collect())
+        }
+    })
+}
+
+/// The value of an extent: numbers, names of extents, sums, differences and products of them.
+fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
+    let none = || "expected an extent".to_owned();
+    match &expr.kind {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be a small whole number"
+        )]
+        ExprKind::Number(x) if x.fract() == 0.0 && (0.0..=4096.0).contains(x) => Ok(*x as usize),
+        ExprKind::Name(name) => drawn.size(name).ok_or_else(none),
+        ExprKind::Binary(op, x, y) => {
+            let (x, y) = (extent(x, drawn)?, extent(y, drawn)?);
+            match op {
+                BinaryOp::Add => x.checked_add(y),
+                BinaryOp::Sub => x.checked_sub(y),
+                BinaryOp::Mul => x.checked_mul(y),
+                _ => None,
+            }
+            .filter(|n| *n <= 4096)
+            .ok_or_else(none)
+        }
+        _ => Err(none()),
+    }
+}
+
+/// The instance that the source of a question printed; what it does not say is drawn.
+///
+/// # Errors
+/// A name that is no extent and no parameter, or a value that is not of its kind.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be small whole numbers")]
+pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
+    let example = &question.question.example;
+    let whole = |x: f64| (x.fract() == 0.0 && (1.0..=4096.0).contains(&x)).then_some(x as usize);
+    let known = |name: &String| {
+        question.sizes.iter().any(|(own, _)| own == name) || question.draw.iter().any(|(own, _)| own == name)
+    };
+    if let Some(name) = example.keys().find(|name| !known(name)) {
+        return Err(format!("example of `{name}`: expected an extent or a parameter"));
+    }
+    let mut drawn = Drawn::default();
+    for (name, size) in &question.sizes {
+        let size = match example.get(name) {
+            Some(Written::Number(n)) => whole(*n).ok_or_else(|| format!("example of `{name}`: expected an extent"))?,
+            _ => size.low,
+        };
+        drawn.sizes.insert(name.clone(), size);
+    }
+    for (name, domain) in &question.draw {
+        let value = match (example.get(name), domain) {
+            (Some(Written::Number(i)), Domain::Index { of, .. }) => {
+                let limit = extent(of, &drawn)?;
+                let i = whole(*i).filter(|i| *i <= limit);
+                Parameter::Index(i.ok_or_else(|| format!("example of `{name}`: expected 1 to {limit}"))? - 1)
+            }
+            (Some(Written::Number(x)), _) => Parameter::Number(*x),
+            (Some(Written::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
+            (None, _) => parameter(domain, &drawn, &mut Stream::new(seed, &[name]))?,
+        };
+        drawn.parameters.insert(name.clone(), value);
+    }
+    Ok(drawn)
+}
+
+/// Checks that extents and parameters are those of the question: names, kinds, ranges of extents, rows and columns.
+///
+/// # Errors
+/// The first that is not.
+pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), String> {
+    let sizes: Vec<&String> = question.sizes.iter().map(|(name, _)| name).collect();
+    let parameters: Vec<&String> = question.draw.iter().map(|(name, _)| name).collect();
+    if drawn.sizes.keys().collect::<Vec<_>>() != sizes || drawn.parameters.keys().collect::<Vec<_>>() != parameters {
+        return Err(format!("parameters: expected {sizes:?} and {parameters:?}, got others"));
+    }
+    for (name, size) in &question.sizes {
+        if !drawn.size(name).is_some_and(|n| (size.low..=size.high).contains(&n)) {
+            return Err(format!("extent `{name}`: expected {} to {}, got another", size.low, size.high));
+        }
+    }
+    for (name, domain) in &question.draw {
+        let is_of = |rows: &Expr, cols: &Expr, of: &[Vec<f64>]| -> Result<bool, String> {
+            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+            Ok(of.len() == rows && of.iter().all(|row| row.len() == cols && row.iter().all(|x| x.is_finite())))
+        };
+        let fits = match (domain, drawn.parameters.get(name)) {
+            (Domain::Matrix { rows, cols, .. } | Domain::Mask(rows, cols), Some(Parameter::Matrix(of))) => {
+                is_of(rows, cols, of)?
+            }
+            (Domain::Causal(n) | Domain::Permutation(n), Some(Parameter::Matrix(of))) => is_of(n, n, of)?,
+            (Domain::Number { .. } | Domain::OneOf(_), Some(Parameter::Number(x))) => x.is_finite(),
+            (Domain::Index { of, .. }, Some(Parameter::Index(i))) => *i < extent(of, drawn)?,
+            _ => false,
+        };
+        if !fits {
+            return Err(format!("parameter `{name}`: expected one of its domain, got another"));
+        }
+    }
+    Ok(())
+}

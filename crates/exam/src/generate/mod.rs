@@ -1,0 +1,11 @@
+//! Generation: numbers drawn from a seed until a question is a good one.
+
+mod draw;
+mod mistake;
+mod pose;
+mod stream;
+
+pub use draw::{fits, written};
+pub use mistake::{Mistaken, mistaken};
+pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
+pub use stream::Stream;

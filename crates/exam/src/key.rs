@@ -1,0 +1,125 @@
+//! The key of one variant as data: everything that is needed to mark it and to derive it again.
+
+use qkvet_spec::Catalog;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Drawn;
+use crate::error::ExamError;
+use crate::generate::{Answer, Mistaken, Posed};
+use crate::question::{Library, ProblemSet};
+
+/// What the first field of a key says.
+pub const FORMAT: &str = "qkvet-exam-key-1";
+
+/// Variants of one exam.
+pub const MOST_VARIANTS: usize = 1000;
+
+/// The key of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Version of the program that drew it.
+    pub generator: String,
+    /// Seed of all variants.
+    pub seed: u64,
+    /// Number of this one, from 1.
+    pub variant: usize,
+    /// How many were made.
+    pub variants: usize,
+    /// The problem set.
+    pub set: Source,
+    /// Questions that are not built in.
+    pub own: Vec<Source>,
+    /// Questions in the order of the sheet.
+    pub questions: Vec<KeyedQuestion>,
+}
+
+/// A file that the exam was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Its name, for messages.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A question of the variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedQuestion {
+    /// Its id.
+    pub question: String,
+    /// Its numbers.
+    pub drawn: Drawn,
+    /// Its parts.
+    pub parts: Vec<KeyedPart>,
+}
+
+/// A part of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedPart {
+    /// Its number in the question, from 1.
+    pub part: usize,
+    /// What it is worth.
+    pub points: u32,
+    /// The answer.
+    pub answer: Answer,
+    /// What mistakes give.
+    pub mistakes: Vec<Mistaken>,
+}
+
+impl KeyedQuestion {
+    /// The key of a question that was posed.
+    pub fn of(posed: &Posed<'_>) -> Self {
+        let part = |part: &crate::generate::PosedPart| KeyedPart {
+            part: part.at + 1,
+            points: posed.written(part).0.points,
+            answer: part.answer.clone(),
+            mistakes: part.mistakes.clone(),
+        };
+        Self {
+            question: posed.question.question.question.clone(),
+            drawn: posed.drawn.clone(),
+            parts: posed.parts.iter().map(part).collect(),
+        }
+    }
+}
+
+impl Key {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// Text that is no key of this format.
+    pub fn from_json(text: &str) -> Result<Self, ExamError> {
+        let key: Self = serde_json::from_str(text).map_err(|error| ExamError::Key(error.to_string()))?;
+        match key.format.as_str() {
+            FORMAT if key.variants <= MOST_VARIANTS => Ok(key),
+            FORMAT => Err(ExamError::Key(format!("one of {} variants, more than {MOST_VARIANTS}", key.variants))),
+            other => Err(ExamError::Key(format!("format `{other}`"))),
+        }
+    }
+
+    /// The key as text.
+    ///
+    /// # Errors
+    /// Numbers that JSON does not have.
+    pub fn json(&self) -> Result<String, ExamError> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n").map_err(|error| ExamError::Key(error.to_string()))
+    }
+
+    /// The problem set and the questions that it may name.
+    ///
+    /// # Errors
+    /// What does not fit, with its place.
+    pub fn sources(&self, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
+        let mut library = Library::embedded(catalog)?;
+        for Source { path, text } in &self.own {
+            library.add(path, text, catalog)?;
+        }
+        Ok((ProblemSet::from_yaml(&self.set.path, &self.set.text)?, library))
+    }
+}

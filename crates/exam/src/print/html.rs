@@ -1,0 +1,95 @@
+//! HTML with MathML: one file, no scripts, nothing fetched. Every formula has its words for screen readers.
+
+use qkvet_prove::render::{Style, render};
+use qkvet_spec::syntax::Expr;
+
+use super::document::{Block, Document, Inline, Marker, letter};
+
+const STYLE: &str = "\
+:root { color-scheme: light }
+body { font: 17px/1.5 Georgia, 'Times New Roman', serif; color: #111; background: #fff; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .2rem }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 1px solid #777 }
+.subtitle { color: #333; margin: 0 0 1.5rem }
+.points { float: right; color: #333; font-weight: normal; font-size: 1rem; margin-left: 1rem }
+.part { margin: 1.2rem 0 .4rem }
+.label { font-weight: bold; margin: .8rem 0 .2rem }
+.display { margin: .7rem 0 .7rem 1.5rem; overflow-x: auto; line-height: 2 }
+.note { color: #333; font-size: .95em }
+ul, ol { margin: .4rem 0; padding-left: 1.8rem }
+ul.options { list-style: none; padding-left: 1.2rem }
+li { margin: .3rem 0 }
+code { font: .92em ui-monospace, Menlo, Consolas, monospace }
+.line { border-bottom: 1px solid #555; max-width: 24rem; margin: .8rem 0; min-height: 1.8rem }
+math { font-size: 1.05em }
+@media print { body { margin: 0; max-width: none; font-size: 11pt } h2, .part, .label { break-after: avoid } .display, li { break-inside: avoid; overflow: visible } }
+";
+
+pub(super) fn print(document: &Document) -> String {
+    let mut text = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n".to_owned();
+    text += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    text += &format!("<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", escape(&document.title));
+    text +=
+        &format!("<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n", escape(&document.title), escape(&document.subtitle));
+    for block in &document.blocks {
+        text += &printed(block);
+        text.push('\n');
+    }
+    text + "</body>\n</html>\n"
+}
+
+fn printed(block: &Block) -> String {
+    match block {
+        Block::Question { title, points } => {
+            format!("<h2><span class=\"points\">{points} points</span>{}</h2>", escape(title))
+        }
+        Block::Part { letter, points, text } => format!(
+            "<p class=\"part\"><span class=\"points\">[{points}]</span><strong>({letter})</strong> {}</p>",
+            inlines(text)
+        ),
+        Block::Label(label) => format!("<p class=\"label\">{}</p>", escape(label)),
+        Block::Paragraph(line) => format!("<p>{}</p>", inlines(line)),
+        Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
+        Block::List(marker, items) => list(*marker, items),
+        Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
+        Block::Line(before) => format!("<p class=\"line\">{}</p>", inlines(before)),
+    }
+}
+
+fn list(marker: Marker, items: &[Vec<Inline>]) -> String {
+    let entry = |(at, item): (usize, &Vec<Inline>)| {
+        let item = inlines(item);
+        match marker {
+            Marker::Dot | Marker::Number => format!("<li>{item}</li>"),
+            Marker::Letter => format!("<li>({}) {item}</li>", letter(at)),
+            Marker::Box => format!("<li>☐ ({}) {item}</li>", letter(at)),
+            Marker::TrueFalse => format!("<li>☐ true ☐ false: {item}</li>"),
+        }
+    };
+    let items: String = items.iter().enumerate().map(entry).collect();
+    match marker {
+        Marker::Number => format!("<ol>{items}</ol>"),
+        Marker::Dot => format!("<ul>{items}</ul>"),
+        Marker::Letter | Marker::Box | Marker::TrueFalse => format!("<ul class=\"options\">{items}</ul>"),
+    }
+}
+
+fn inlines(line: &[Inline]) -> String {
+    line.iter()
+        .map(|inline| match inline {
+            Inline::Text(text) => escape(text),
+            Inline::Strong(text) => format!("<strong>{}</strong>", escape(text)),
+            Inline::Code(code) => format!("<code>{}</code>", escape(code)),
+            Inline::Math(expr) => math(expr),
+        })
+        .collect()
+}
+
+fn math(expr: &Expr) -> String {
+    let words = escape(&render(expr, Style::Words));
+    render(expr, Style::MathMl).replacen("<math ", &format!("<math alttext=\"{words}\" "), 1)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

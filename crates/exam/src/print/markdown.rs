@@ -1,0 +1,75 @@
+//! Markdown: formulas are LaTeX between dollars.
+
+use qkvet_prove::render::{Style, render};
+
+use super::document::{Block, Document, Inline, Marker, letter};
+
+pub(super) fn print(document: &Document) -> String {
+    let mut text = format!("# {}\n\n{}\n", escape(&document.title), escape(&document.subtitle));
+    for block in &document.blocks {
+        text.push('\n');
+        text += &match block {
+            Block::Question { title, points } => format!("## {} ({points} points)\n", escape(title)),
+            Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
+            Block::Label(label) => format!("**{}**\n", escape(label)),
+            Block::Paragraph(line) => format!("{}\n", inlines(line)),
+            Block::Display(line) => display(line),
+            Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
+            Block::Room(lines) => "\\\n".repeat(*lines),
+            Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
+        };
+    }
+    text
+}
+
+fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {
+    let item = inlines(item);
+    match marker {
+        Marker::Dot => format!("- {item}\n"),
+        Marker::Letter => format!("- ({}) {item}\n", letter(at)),
+        Marker::Box => format!("- ☐ ({}) {item}\n", letter(at)),
+        Marker::TrueFalse => format!("- ☐ true ☐ false: {item}\n"),
+        Marker::Number => format!("{}. {item}\n", at + 1),
+    }
+}
+
+/// A line of formulas alone is one formula; words between them are words inside it.
+fn display(line: &[Inline]) -> String {
+    let part = |inline: &Inline| match inline {
+        Inline::Math(expr) => render(expr, Style::Latex),
+        Inline::Text(text) if text.trim() == "≈" => r" \approx ".to_owned(),
+        Inline::Text(text) if text.trim() == "=" => " = ".to_owned(),
+        Inline::Text(text) if text.trim() == "≤" => r" \le ".to_owned(),
+        Inline::Text(text) if text.trim() == "≥" => r" \ge ".to_owned(),
+        Inline::Text(text) if text == ", " => r",\quad ".to_owned(),
+        Inline::Text(text) | Inline::Strong(text) | Inline::Code(text) => {
+            format!("\\quad\\text{{{}}}", super::latex::escape(text.trim()))
+        }
+    };
+    format!("$$\n{}\n$$\n", line.iter().map(part).collect::<String>())
+}
+
+fn inlines(line: &[Inline]) -> String {
+    line.iter()
+        .map(|inline| match inline {
+            Inline::Text(text) => escape(text),
+            Inline::Strong(text) => format!("**{}**", escape(text.trim_end())) + trailing(text),
+            Inline::Code(code) => format!("`{code}`"),
+            Inline::Math(expr) => format!("${}$", render(expr, Style::Latex)),
+        })
+        .collect()
+}
+
+/// Spaces before the closing stars would undo them.
+fn trailing(text: &str) -> &str {
+    &text[text.trim_end().len()..]
+}
+
+fn escape(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\\' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '$' => format!("\\{c}"),
+            c => c.to_string(),
+        })
+        .collect()
+}

@@ -1,0 +1,143 @@
+//! What a student gets: the questions, and room to answer. Nothing of the answers goes in here.
+
+use super::document::{Block, Document, Inline, Marker};
+use super::words::{blocks, line, of_numbers, part_letter};
+use crate::answer::Numbers;
+use crate::generate::{Answer, Posed, PosedPart};
+use crate::question::{AnswerSpec, ProblemSet};
+
+/// The sheet of a variant.
+pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> Document {
+    let points: u32 = posed.iter().map(points).sum();
+    let mut document = Document {
+        title: set.title.clone(),
+        subtitle: format!("Variant {variant} · {points} points · Name: ____________________________"),
+        blocks: Vec::new(),
+    };
+    if let (Some(intro), Some(first)) = (&set.intro, posed.first()) {
+        document.blocks.extend(blocks(first, intro));
+    }
+    for (at, question) in posed.iter().enumerate() {
+        document.blocks.extend(head(question, at));
+        for (at, part) in question.parts.iter().enumerate() {
+            document.blocks.extend(asked(question, part, at));
+            document.blocks.push(room(question, part));
+        }
+    }
+    document
+}
+
+/// What a question is worth.
+pub(super) fn points(posed: &Posed<'_>) -> u32 {
+    posed.parts.iter().map(|part| posed.written(part).0.points).sum()
+}
+
+/// Number, title and what stands before the parts.
+pub(super) fn head(posed: &Posed<'_>, at: usize) -> Vec<Block> {
+    let question = &posed.question.question;
+    let mut all = vec![Block::Question { title: format!("{}. {}", at + 1, question.title), points: points(posed) }];
+    if let Some(prompt) = &question.prompt {
+        all.extend(blocks(posed, prompt));
+    }
+    all
+}
+
+/// A part as it is asked, with its options.
+pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block> {
+    let (written, _) = posed.written(part);
+    let mut all = blocks(posed, &written.prompt);
+    let text = match all.first_mut() {
+        Some(Block::Paragraph(text)) => std::mem::take(text),
+        _ => Vec::new(),
+    };
+    let head = Block::Part { letter: part_letter(at), points: written.points, text };
+    if matches!(all.first(), Some(Block::Paragraph(_))) {
+        all[0] = head;
+    } else {
+        all.insert(0, head);
+    }
+    if let Some(how) = how(&written.answer) {
+        all.push(Block::Paragraph(vec![Inline::text(how)]));
+    }
+    all.extend(options(posed, part));
+    all
+}
+
+/// How the answer is to be given.
+fn how(answer: &AnswerSpec) -> Option<String> {
+    Some(match answer {
+        AnswerSpec::Value(value) => match value.places {
+            Some(_) if value.choices => "Tick one.".to_owned(),
+            Some(places) => {
+                let s = if places == 1 { "" } else { "s" };
+                format!("Round the final result, and only that, to {places} decimal{s}.")
+            }
+            None if value.choices => "Tick one.".to_owned(),
+            None => "Give the exact value.".to_owned(),
+        },
+        AnswerSpec::Choice(_) => "Tick one.".to_owned(),
+        AnswerSpec::Statements(_) => "Tick true or false for each.".to_owned(),
+        AnswerSpec::Ordering(ordering) if ordering.strangers.is_empty() => {
+            "Write the letters in the right order.".to_owned()
+        }
+        AnswerSpec::Ordering(_) => {
+            "Write the letters of the lines that belong here in the right order; not all of them do.".to_owned()
+        }
+        AnswerSpec::Largest(_) => "Give one number for each row, counted from 1.".to_owned(),
+        _ => return None,
+    })
+}
+
+fn options(posed: &Posed<'_>, part: &PosedPart) -> Option<Block> {
+    let (written, _) = posed.written(part);
+    Some(match (&written.answer, &part.answer) {
+        (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
+            Block::List(Marker::Box, choices.iter().map(number).collect())
+        }
+        (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
+            let option = |at: &usize| match at.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
+                Some(wrong) => line(posed, &wrong.says),
+                None => line(posed, &choice.right),
+            };
+            Block::List(Marker::Box, order.iter().map(option).collect())
+        }
+        (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
+            let statement = |(right, at): &(bool, usize)| {
+                let bank = if *right { &statements.right } else { &statements.wrong };
+                bank.get(*at).map(|statement| line(posed, &statement.says)).unwrap_or_default()
+            };
+            Block::List(Marker::TrueFalse, picked.iter().map(statement).collect())
+        }
+        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
+            let entry = |at: &usize| match ordering.lines.get(*at) {
+                Some(text) => line(posed, text),
+                None => ordering
+                    .strangers
+                    .get(at - ordering.lines.len())
+                    .map(|stranger| line(posed, &stranger.says))
+                    .unwrap_or_default(),
+            };
+            Block::List(Marker::Letter, order.iter().map(entry).collect())
+        }
+        _ => return None,
+    })
+}
+
+/// Numbers as an option: as they are printed.
+pub(super) fn number(numbers: &Numbers) -> Vec<Inline> {
+    let shown = of_numbers(numbers);
+    shown.decimals.or(shown.exact).map(Inline::math).into_iter().collect()
+}
+
+fn room(posed: &Posed<'_>, part: &PosedPart) -> Block {
+    match &posed.written(part).0.answer {
+        AnswerSpec::Value(value) if value.choices => Block::Room(3),
+        AnswerSpec::Value(_) => Block::Room(6),
+        AnswerSpec::Choice(_) | AnswerSpec::Statements(_) => Block::Room(1),
+        AnswerSpec::Shape(_) | AnswerSpec::Ordering(_) | AnswerSpec::Largest(_) | AnswerSpec::Expression(_) => {
+            Block::Line(vec![Inline::text("Answer: ")])
+        }
+        AnswerSpec::Proof(_) | AnswerSpec::Design(_) => Block::Room(9),
+        AnswerSpec::Text(text) => Block::Room(text.lines.unwrap_or(4).clamp(1, 40)),
+    }
+}

@@ -1,0 +1,222 @@
+//! What an instructor gets: the questions again, their answers, the worked steps, and what mistakes give.
+
+use qkvet_prove::outcome::{Line, Shown as Stands};
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use super::document::{Block, Document, Inline, Marker, letter};
+use super::sheet::{asked, head, number, points};
+use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown};
+use crate::answer::Numbers;
+use crate::build::Proofs;
+use crate::generate::{Answer, Mistaken, Posed, PosedPart};
+use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
+
+/// The key of a variant.
+pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proofs: &Proofs) -> Document {
+    let total: u32 = posed.iter().map(points).sum();
+    let mut document = Document {
+        title: format!("{}: key", set.title),
+        subtitle: format!("Variant {variant} · {total} points · not for students"),
+        blocks: Vec::new(),
+    };
+    for (at, question) in posed.iter().enumerate() {
+        document.blocks.extend(head(question, at));
+        let meta = &question.question.question;
+        let mut about = format!("Goal: {}. Difficulty {} of 5.", meta.goal, meta.difficulty);
+        if !meta.sources.is_empty() {
+            about += &format!(" After {}.", meta.sources.join("; "));
+        }
+        document.blocks.push(Block::Paragraph(vec![Inline::text(about)]));
+        for (at, part) in question.parts.iter().enumerate() {
+            document.blocks.extend(asked(question, part, at));
+            document.blocks.extend(solution(question, part, proofs));
+        }
+    }
+    document
+}
+
+fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> Vec<Block> {
+    let (written, checked) = posed.written(part);
+    let mut all = vec![Block::Label("Answer".to_owned())];
+    match (&written.answer, &part.answer) {
+        (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
+            all.push(value_line(checked.of.as_ref().filter(|_| value.of.text.len() < 60), key));
+            if let Some(at) = choices.iter().position(|choice| choice.looks_like(key)) {
+                all.push(Block::Paragraph(vec![Inline::Strong(format!("({})", letter(at)))]));
+            }
+        }
+        (_, Answer::Numbers { key, .. }) => {
+            let extents = key.rows.first().map(|row| row.join(", ")).unwrap_or_default();
+            all.push(Block::Paragraph(vec![Inline::Strong(format!("({extents})"))]));
+            all.extend(checked.of.clone().map(|of| Block::Display(vec![Inline::math(of)])));
+        }
+        (_, Answer::Largest(columns)) => {
+            let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            all.push(Block::Paragraph(vec![Inline::Strong(columns.join(", "))]));
+        }
+        (AnswerSpec::Choice(choice), Answer::Choice(order)) => all.extend(choice_key(posed, choice, order)),
+        (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
+            all.push(statements_key(posed, statements, picked));
+        }
+        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => all.extend(ordering_key(posed, ordering, order)),
+        (AnswerSpec::Expression(expression), _) => {
+            all.extend(checked.beside.clone().map(|is| Block::Display(vec![Inline::math(is)])));
+            if let Some(law) = &expression.law {
+                all.extend(derivation(law, proofs));
+            }
+        }
+        (AnswerSpec::Proof(proof), _) => {
+            all.extend(derivation(&proof.law, proofs));
+            all.extend(rubric(posed, &proof.rubric));
+        }
+        (AnswerSpec::Design(design), _) => {
+            all.push(Block::Paragraph(vec![Inline::text("One right answer of many:")]));
+            all.extend(design.example.iter().filter_map(|name| step(posed, name)));
+            if let (Some(distance), Some(most)) = (&checked.of, &checked.beside) {
+                let property = relation(BinaryOp::Le, distance.clone(), most.clone());
+                all.push(Block::Paragraph(vec![Inline::text("It is right because, here,")]));
+                all.push(Block::Display(vec![Inline::math(property)]));
+                let (left, right) = (shown(posed, distance, 8), shown(posed, most, 8));
+                if let (Some(left), Some(right)) = (left.decimals.or(left.exact), right.decimals.or(right.exact)) {
+                    all.push(Block::Display(vec![Inline::math(relation(BinaryOp::Le, left, right))]));
+                }
+            }
+            all.extend(rubric(posed, &design.rubric));
+        }
+        (AnswerSpec::Text(text), _) => {
+            all.extend(blocks(posed, &text.sample));
+            all.extend(rubric(posed, &text.rubric));
+        }
+        _ => {}
+    }
+    let steps: Vec<Block> = written.steps.iter().filter_map(|name| step(posed, name)).collect();
+    if !steps.is_empty() || written.because.is_some() {
+        all.push(Block::Label("Steps".to_owned()));
+        all.extend(steps);
+        all.extend(written.because.as_ref().map(|because| blocks(posed, because)).unwrap_or_default());
+    }
+    all.extend(mistakes(&part.mistakes));
+    all
+}
+
+/// `O = exact ≈ decimals`.
+fn value_line(of: Option<&Expr>, key: &Numbers) -> Block {
+    let shown = of_numbers(key);
+    let mut all = Vec::new();
+    match (of, shown.exact) {
+        (Some(of), Some(exact)) => all.push(Inline::math(equation(of.clone(), exact))),
+        (Some(of), None) => all.push(Inline::math(of.clone())),
+        (None, Some(exact)) => all.push(Inline::math(exact)),
+        (None, None) => {}
+    }
+    if let Some(decimals) = shown.decimals {
+        if !all.is_empty() {
+            all.push(Inline::text(" ≈ "));
+        }
+        all.push(Inline::math(decimals));
+    }
+    Block::Display(all)
+}
+
+/// A step of the solution: name, formula, numbers.
+fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
+    let (_, expr) = posed.question.law.lets.iter().find(|(own, _)| own == name)?;
+    let own = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
+    let shown = shown(posed, &own, PLACES);
+    let mut all = match shown.exact {
+        Some(exact) => vec![Inline::math(chain(own, expr.clone(), exact))],
+        None => vec![Inline::math(equation(own, expr.clone()))],
+    };
+    if let Some(decimals) = shown.decimals {
+        all.extend([Inline::text(" ≈ "), Inline::math(decimals)]);
+    }
+    Some(Block::Display(all))
+}
+
+fn relation(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span: 0..0 }
+}
+
+fn choice_key(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Block> {
+    let mut all = Vec::new();
+    let mut why = Vec::new();
+    for (at, option) in order.iter().enumerate() {
+        match option.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
+            None => all.push(Block::Paragraph(vec![Inline::Strong(format!("({})", letter(at)))])),
+            Some(wrong) => {
+                let mut entry = vec![Inline::Strong(format!("({}) ", letter(at)))];
+                entry.extend(line(posed, &wrong.because));
+                why.push(entry);
+            }
+        }
+    }
+    all.push(Block::List(Marker::Dot, why));
+    all
+}
+
+fn statements_key(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) -> Block {
+    let entry = |(right, at): &(bool, usize)| {
+        let bank: &[Statement] = if *right { &statements.right } else { &statements.wrong };
+        let mut entry = vec![Inline::Strong(if *right { "true. " } else { "false. " }.to_owned())];
+        entry.extend(bank.get(*at).map(|statement| line(posed, &statement.because)).unwrap_or_default());
+        entry
+    };
+    Block::List(Marker::Number, picked.iter().map(entry).collect())
+}
+
+fn ordering_key(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Block> {
+    let at = |line: usize| order.iter().position(|at| *at == line).map_or('?', letter);
+    let letters: Vec<String> = (0..ordering.lines.len()).map(|line| at(line).to_string()).collect();
+    let mut all = vec![Block::Paragraph(vec![Inline::Strong(letters.join(", "))])];
+    let stranger = |(number, stranger): (usize, &Statement)| {
+        let mut entry = vec![Inline::Strong(format!("({}) ", at(ordering.lines.len() + number)))];
+        entry.extend(line(posed, &stranger.because));
+        entry
+    };
+    if !ordering.strangers.is_empty() {
+        all.push(Block::List(Marker::Dot, ordering.strangers.iter().enumerate().map(stranger).collect()));
+    }
+    all
+}
+
+fn rubric(posed: &Posed<'_>, rubric: &[qkvet_spec::Formula]) -> Vec<Block> {
+    if rubric.is_empty() {
+        return Vec::new();
+    }
+    let entries = rubric.iter().map(|entry| line(posed, entry)).collect();
+    vec![Block::Label("Marked".to_owned()), Block::List(Marker::Dot, entries)]
+}
+
+/// The derivation that the prover found and checked.
+fn derivation(law: &str, proofs: &Proofs) -> Vec<Block> {
+    let Some(outcome) = proofs.get(law) else { return Vec::new() };
+    let mut all = Vec::new();
+    for Line { shown, relation, reason } in &outcome.lines {
+        let (Stands::Expression(expr) | Stands::Equation(expr)) = shown;
+        let mut entry = Vec::new();
+        if !reason.is_empty() && matches!(shown, Stands::Expression(_)) {
+            entry.push(Inline::text(format!("{} ", relation.sign())));
+        }
+        entry.push(Inline::math(expr.clone()));
+        if !reason.is_empty() {
+            entry.push(Inline::text(format!("  ({reason})")));
+        }
+        all.push(Block::Display(entry));
+    }
+    all
+}
+
+fn mistakes(mistakes: &[Mistaken]) -> Vec<Block> {
+    if mistakes.is_empty() {
+        return Vec::new();
+    }
+    let entry = |mistake: &Mistaken| {
+        let mut entry = number(&mistake.numbers);
+        entry.push(Inline::text(format!(": {}", mistake.says)));
+        entry
+    };
+    vec![
+        Block::Label("Mistakes and what they give".to_owned()),
+        Block::List(Marker::Dot, mistakes.iter().map(entry).collect()),
+    ]
+}

@@ -1,0 +1,123 @@
+//! Prose of a question with the numbers of an instance in it.
+
+use qkvet_spec::Formula;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use super::document::{Block, Inline, Marker};
+use crate::answer::{Numbers, decimals, formula, of_value};
+use crate::generate::Posed;
+use crate::question::{Paragraph, Piece, prose};
+
+/// Decimals of values in prose and in steps that are not rational.
+pub(super) const PLACES: usize = 4;
+
+/// `left = right`.
+pub(super) fn equation(left: Expr, right: Expr) -> Expr {
+    Expr { kind: ExprKind::Binary(BinaryOp::Eq, Box::new(left), Box::new(right)), span: 0..0 }
+}
+
+/// `a = b = c`.
+pub(super) fn chain(a: Expr, b: Expr, c: Expr) -> Expr {
+    let (first, second) = (equation(a, b.clone()), equation(b, c));
+    Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(first), Box::new(second)), span: 0..0 }
+}
+
+/// The value of a formula: its exact form if it can be read, and its decimals if it is not rational.
+pub(super) struct Shown {
+    pub(super) exact: Option<Expr>,
+    pub(super) decimals: Option<Expr>,
+}
+
+/// How a value is shown; nothing where it has no numbers, such as several heads at once.
+pub(super) fn shown(posed: &Posed<'_>, expr: &Expr, places: usize) -> Shown {
+    let none = Shown { exact: None, decimals: None };
+    let Ok(value) = posed.worked.value(expr) else { return none };
+    if let Ok(numbers) = of_value(&value, None) {
+        return Shown { exact: Some(decimals(&numbers)), decimals: None };
+    }
+    match of_value(&value, Some(places)) {
+        Ok(numbers) => of_numbers(&numbers),
+        Err(_) => none,
+    }
+}
+
+/// How numbers that stand in a key are shown.
+pub(super) fn of_numbers(numbers: &Numbers) -> Shown {
+    match numbers.places {
+        None => Shown { exact: Some(decimals(numbers)), decimals: None },
+        Some(_) => Shown { exact: formula(numbers), decimals: Some(decimals(numbers)) },
+    }
+}
+
+/// One formula for a value: rational values exactly, others in decimals.
+fn one(posed: &Posed<'_>, expr: &Expr) -> Expr {
+    let shown = shown(posed, expr, PLACES);
+    shown.decimals.or(shown.exact).unwrap_or_else(|| expr.clone())
+}
+
+/// A paragraph as the inlines of one line, and the equations that stand below it.
+fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline>) {
+    let (mut line, mut below) = (Vec::new(), Vec::new());
+    for piece in &paragraph.pieces {
+        match piece {
+            Piece::Text(text) => line.push(Inline::text(text)),
+            Piece::Code(code) => line.push(Inline::Code(code.clone())),
+            Piece::Formula(expr) => line.push(Inline::math(expr.clone())),
+            Piece::Value(expr) => line.push(Inline::math(one(posed, expr))),
+            Piece::Equations(exprs) => {
+                for expr in exprs {
+                    if !below.is_empty() {
+                        below.push(Inline::text(", "));
+                    }
+                    below.push(Inline::math(equation(expr.clone(), one(posed, expr))));
+                }
+            }
+        }
+    }
+    if line.iter().all(|inline| matches!(inline, Inline::Text(text) if text.trim().is_empty())) {
+        line.clear();
+    }
+    (line, below)
+}
+
+/// Prose as blocks.
+pub(super) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for paragraph in prose(text).unwrap_or_default() {
+        let (line, below) = inlines(posed, &paragraph);
+        if paragraph.item {
+            let entry = [line, below].concat();
+            match blocks.last_mut() {
+                Some(Block::List(Marker::Dot, items)) => items.push(entry),
+                _ => blocks.push(Block::List(Marker::Dot, vec![entry])),
+            }
+            continue;
+        }
+        if !line.is_empty() {
+            blocks.push(Block::Paragraph(line));
+        }
+        if !below.is_empty() {
+            blocks.push(Block::Display(below));
+        }
+    }
+    blocks
+}
+
+/// Prose on one line.
+pub(super) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
+    let mut all = Vec::new();
+    for paragraph in prose(text).unwrap_or_default() {
+        let (line, below) = inlines(posed, &paragraph);
+        if !all.is_empty() {
+            all.push(Inline::text(" "));
+        }
+        all.extend(line);
+        all.extend(below);
+    }
+    all
+}
+
+/// `a`, `b`, … for the parts of a question.
+pub(super) fn part_letter(at: usize) -> char {
+    super::document::letter(at).to_ascii_lowercase()
+}

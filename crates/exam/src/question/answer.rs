@@ -1,0 +1,151 @@
+//! The kinds of answers.
+
+use qkvet_spec::Formula;
+use serde::{Deserialize, Serialize};
+
+/// What the answer is and how it is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum AnswerSpec {
+    /// A number or a matrix.
+    Value(Value),
+    /// Extents.
+    Shape(Formula),
+    /// For each row, the column of its largest entry.
+    Largest(Largest),
+    /// One of several options.
+    Choice(Choice),
+    /// Statements that are true or false.
+    Statements(Statements),
+    /// Lines of a proof, to be put in order.
+    Ordering(Ordering),
+    /// A formula in the question's own letters.
+    Expression(Expression),
+    /// Something to be proved.
+    Proof(Proof),
+    /// Something with a property, of which there are many.
+    Design(Property),
+    /// Words, marked by a rubric.
+    Text(Text),
+}
+
+/// A number or a matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// The formula.
+    pub of: Formula,
+    /// Decimals asked for; absent: the exact value, which must be rational.
+    #[serde(default)]
+    pub places: Option<usize>,
+    /// The same value by another way, which is what faults patch and what is verified beside it.
+    #[serde(default)]
+    pub check: Option<Formula>,
+    /// Whether the mistakes' values are offered beside the right one.
+    #[serde(default)]
+    pub choices: bool,
+    /// Whether an entry may be so small that it rounds to 0.
+    #[serde(default)]
+    pub tiny: bool,
+}
+
+/// For each row the number of its largest entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Largest {
+    /// The matrix.
+    pub of: Formula,
+}
+
+/// One of several options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The right one.
+    pub right: Formula,
+    /// The others.
+    pub wrong: Vec<Statement>,
+}
+
+/// Statements of which some are asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statements {
+    /// How many are picked.
+    pub pick: usize,
+    /// True ones.
+    pub right: Vec<Statement>,
+    /// False ones.
+    pub wrong: Vec<Statement>,
+}
+
+/// Something said, and why it is right or wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// What is said.
+    pub says: Formula,
+    /// Why it is right or wrong.
+    pub because: Formula,
+}
+
+/// Lines to be put in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ordering {
+    /// The lines in the right order.
+    pub lines: Vec<Formula>,
+    /// Lines that belong nowhere.
+    #[serde(default)]
+    pub strangers: Vec<Statement>,
+}
+
+/// A formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expression {
+    /// The answer.
+    pub is: Formula,
+    /// What it must be equal to, whatever the numbers are.
+    pub equals: Formula,
+    /// The law that proves it, where the numbers alone cannot.
+    #[serde(default)]
+    pub law: Option<String>,
+}
+
+/// Something to be proved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// The law whose derivation is the solution.
+    pub law: String,
+    /// What is marked.
+    pub rubric: Vec<Formula>,
+}
+
+/// A property that an answer must have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Property {
+    /// Abbreviations that make up one right answer.
+    pub example: Vec<String>,
+    /// What it must make small.
+    pub distance: Formula,
+    /// How small.
+    pub at_most: Formula,
+    /// What is marked.
+    pub rubric: Vec<Formula>,
+}
+
+/// Words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// A full answer.
+    pub sample: Formula,
+    /// What is marked.
+    pub rubric: Vec<Formula>,
+    /// Lines left free on the sheet.
+    #[serde(default)]
+    pub lines: Option<usize>,
+}

@@ -1,0 +1,351 @@
+//! A question checked as a whole: every formula parsed, typed and shaped, every reference leading somewhere.
+
+use indexmap::IndexMap;
+use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
+use qkvet_spec::syntax::{Expr, ExprError, parse};
+use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, SpecError, parse_yaml};
+
+use super::{
+    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Property, Question, Size, Slip, Statement,
+    Statements, prose,
+};
+
+/// A question whose formulas fit.
+#[derive(Clone, Debug)]
+pub struct CheckedQuestion {
+    /// The question as written.
+    pub question: Question,
+    /// Its extents.
+    pub sizes: Vec<(String, Size)>,
+    /// Its parameters.
+    pub draw: Vec<(String, Domain)>,
+    /// Its parameters and abbreviations as those of a law.
+    pub law: CheckedLaw,
+    /// Its conditions.
+    pub keep: Vec<Expr>,
+    /// Its parts.
+    pub parts: Vec<CheckedPart>,
+    /// The text of the file.
+    pub source: String,
+}
+
+/// A part whose formulas fit.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedPart {
+    /// The formula whose value is the answer; of a design the distance from what is wanted.
+    pub of: Option<Expr>,
+    /// The same by another way, or the answer of which `of` is the value; of a design what the distance may be at most.
+    pub beside: Option<Expr>,
+    /// Mistakes that people make here.
+    pub mistakes: Vec<CheckedMistake>,
+}
+
+impl CheckedQuestion {
+    /// Reads and checks one question.
+    ///
+    /// # Errors
+    /// YAML errors, unknown names, types and shapes that do not fit, unknown faults and laws: each with its place.
+    pub fn from_yaml(path: &str, source: &str, catalog: &Catalog) -> Result<Self, SpecError> {
+        let question: Question = parse_yaml(path, source)?;
+        Checker { path, source, catalog, question: &question }
+            .check()
+            .map(|checked| Self { source: source.to_owned(), ..checked })
+    }
+}
+
+struct Checker<'a> {
+    path: &'a str,
+    source: &'a str,
+    catalog: &'a Catalog,
+    question: &'a Question,
+}
+
+type Lets = IndexMap<String, Formula>;
+
+impl Checker<'_> {
+    fn check(&self) -> Result<CheckedQuestion, SpecError> {
+        let question = self.question;
+        if !(1..=5).contains(&question.difficulty) {
+            return Err(self.plain(format!("difficulty: expected 1 to 5, got {}", question.difficulty)));
+        }
+        if question.parts.is_empty() {
+            return Err(self.plain("parts: expected at least one, got none".to_owned()));
+        }
+        let at = |place: String, formula: &Formula| {
+            let formula = formula.clone();
+            move |error: ExprError| self.misplaced(place, formula, error)
+        };
+        let mut sizes = Vec::new();
+        for (name, formula) in &question.sizes {
+            sizes.push((name.clone(), Size::parse(formula).map_err(at(format!("sizes.{name}"), formula))?));
+        }
+        let mut draw: Vec<(String, Domain)> = Vec::new();
+        for (name, formula) in &question.draw {
+            let above: Vec<&str> = draw.iter().map(|(name, _)| name.as_str()).collect();
+            let domain = Domain::parse(formula, &above).map_err(at(format!("draw.{name}"), formula))?;
+            draw.push((name.clone(), domain));
+        }
+        let given = self.given(&sizes, &draw);
+        let law = self.law(&given, &question.lets, None)?;
+        let mut keep = Vec::new();
+        for formula in &question.keep {
+            keep.extend(self.law(&given, &question.lets, Some(formula))?.expect);
+        }
+        let mut values = Lets::new();
+        self.prose_of("prompt", question.prompt.as_ref(), &mut values)?;
+        let mut parts = Vec::new();
+        for (number, part) in question.parts.iter().enumerate() {
+            parts.push(self.part(number + 1, part, &given, &law, &mut values)?);
+        }
+        // Formulas whose values are printed have values.
+        let mut lets = question.lets.clone();
+        lets.extend(values);
+        self.law(&given, &lets, None)?;
+        Ok(CheckedQuestion { question: question.clone(), sizes, draw, law, keep, parts, source: String::new() })
+    }
+
+    /// Extents and parameters as the variables of a law.
+    fn given(&self, sizes: &[(String, Size)], draw: &[(String, Domain)]) -> Lets {
+        let mut given = Lets::new();
+        for (name, Size { low, high }) in sizes.iter().filter(|(name, _)| !DIMENSIONS.contains(&name.as_str())) {
+            let offset = self.question.sizes.get(name).and_then(|formula| formula.offset);
+            given.insert(name.clone(), Formula { text: format!("dim({low}..{high})"), offset });
+        }
+        for ((name, domain), formula) in draw.iter().zip(self.question.draw.values()) {
+            given.insert(name.clone(), Formula { text: domain.in_laws(&formula.text), offset: formula.offset });
+        }
+        given
+    }
+
+    /// The question as a law, with `1 <= 2` for a statement if there is none.
+    fn law(&self, given: &Lets, lets: &Lets, expect: Option<&Formula>) -> Result<CheckedLaw, SpecError> {
+        let law = Law {
+            law: self.question.question.clone(),
+            title: self.question.title.clone(),
+            given: given.clone(),
+            lets: lets.clone(),
+            condition: None,
+            expect: Some(expect.cloned().unwrap_or(Formula { text: "1 <= 2".to_owned(), offset: None })),
+            through: Vec::new(),
+            observe: None,
+            misfit: None,
+            options: Vec::new(),
+            proof: qkvet_spec::Proof::Definition,
+            contrast: None,
+            catches: Vec::new(),
+            sources: Vec::new(),
+        };
+        check_law(law).map_err(|error| SpecError::in_law(self.path, self.source, &error))
+    }
+
+    fn part(
+        &self,
+        number: usize,
+        part: &Part,
+        given: &Lets,
+        law: &CheckedLaw,
+        values: &mut Lets,
+    ) -> Result<CheckedPart, SpecError> {
+        let place = |what: &str| format!("parts.{number}.{what}");
+        self.prose_of(&place("prompt"), Some(&part.prompt), values)?;
+        self.prose_of(&place("because"), part.because.as_ref(), values)?;
+        let lets = &self.question.lets;
+        if let Some(step) = part.steps.iter().find(|step| !lets.contains_key(*step)) {
+            let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(self.plain(format!("{}: expected abbreviations, got `{step}`; known: {known}", place("steps"))));
+        }
+        let mut checked = CheckedPart::default();
+        let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
+            values.insert(place(what), formula.clone());
+            formula.parse().map_err(|error| self.misplaced(place(what), formula.clone(), error))
+        };
+        match &part.answer {
+            AnswerSpec::Value(value) => {
+                checked.of = Some(typed("answer.of", &value.of)?);
+                checked.beside = value.check.as_ref().map(|check| typed("answer.check", check)).transpose()?;
+                if value.places.is_some_and(|places| !(1..=12).contains(&places)) {
+                    return Err(self.plain(format!("{}: expected 1 to 12", place("answer.places"))));
+                }
+                if value.choices && !(2..=6).contains(&part.mistakes.len()) {
+                    return Err(self.plain(format!(
+                        "{}: expected 2 to 6 beside `choices`, got {}",
+                        place("mistakes"),
+                        part.mistakes.len()
+                    )));
+                }
+            }
+            AnswerSpec::Shape(shape) => checked.of = Some(typed("answer.shape", shape)?),
+            AnswerSpec::Largest(largest) => checked.of = Some(typed("answer.of", &largest.of)?),
+            AnswerSpec::Expression(expression) => {
+                checked.of = Some(typed("answer.equals", &expression.equals)?);
+                checked.beside = Some(typed("answer.is", &expression.is)?);
+                expression.law.iter().try_for_each(|law| self.known_law(law))?;
+            }
+            AnswerSpec::Design(Property { example, distance, at_most, rubric }) => {
+                checked.of = Some(typed("answer.distance", distance)?);
+                checked.beside = Some(typed("answer.at_most", at_most)?);
+                if let Some(name) = example.iter().find(|name| !lets.contains_key(*name)) {
+                    return Err(
+                        self.plain(format!("{}: expected abbreviations, got `{name}`", place("answer.example")))
+                    );
+                }
+                self.all_prose(&place("answer.rubric"), rubric, values)?;
+            }
+            AnswerSpec::Choice(Choice { right, wrong }) => {
+                if wrong.is_empty() || wrong.len() > 7 {
+                    return Err(self.plain(format!("{}: expected 1 to 7, got {}", place("answer.wrong"), wrong.len())));
+                }
+                self.prose_of(&place("answer.right"), Some(right), values)?;
+                self.statements(&place("answer.wrong"), wrong, values)?;
+            }
+            AnswerSpec::Statements(Statements { pick, right, wrong }) => {
+                if *pick < 2 || *pick > right.len() + wrong.len() || right.is_empty() || wrong.is_empty() {
+                    return Err(self.plain(format!(
+                        "{}: expected 2 to {} with statements of both kinds, got {pick}",
+                        place("answer.pick"),
+                        right.len() + wrong.len()
+                    )));
+                }
+                self.statements(&place("answer.right"), right, values)?;
+                self.statements(&place("answer.wrong"), wrong, values)?;
+            }
+            AnswerSpec::Ordering(Ordering { lines, strangers }) => {
+                if !(3..=16).contains(&lines.len()) {
+                    return Err(self.plain(format!(
+                        "{}: expected 3 to 16, got {}",
+                        place("answer.lines"),
+                        lines.len()
+                    )));
+                }
+                self.all_prose(&place("answer.lines"), lines, values)?;
+                self.statements(&place("answer.strangers"), strangers, values)?;
+            }
+            AnswerSpec::Proof(proof) => {
+                self.known_law(&proof.law)?;
+                self.all_prose(&place("answer.rubric"), &proof.rubric, values)?;
+            }
+            AnswerSpec::Text(text) => {
+                self.prose_of(&place("answer.sample"), Some(&text.sample), values)?;
+                self.all_prose(&place("answer.rubric"), &text.rubric, values)?;
+            }
+        }
+        for (at, spec) in part.mistakes.iter().enumerate() {
+            let place = format!("parts.{number}.mistakes.{}", at + 1);
+            checked.mistakes.push(self.mistake(&place, spec, given, law, values, &checked.beside)?);
+        }
+        Ok(checked)
+    }
+
+    fn mistake(
+        &self,
+        place: &str,
+        spec: &super::MistakeSpec,
+        given: &Lets,
+        law: &CheckedLaw,
+        values: &mut Lets,
+        beside: &Option<Expr>,
+    ) -> Result<CheckedMistake, SpecError> {
+        let kinds = [spec.fault.is_some(), !spec.with.is_empty() || !spec.rounds.is_empty(), spec.gives.is_some()];
+        if kinds.iter().filter(|is| **is).count() != 1 {
+            return Err(self.plain(format!("{place}: expected one of `fault`, `gives`, and `with` or `rounds`")));
+        }
+        if let Some(id) = &spec.fault {
+            let fault: &Fault = Catalog::find("fault", &self.catalog.faults, id)
+                .map_err(|error| self.plain(format!("{place}: {error}")))?;
+            if fault.meaning.is_empty() || !fault.student {
+                let got =
+                    format!("{place}: expected a fault that students make and that patches the meaning, got `{id}`");
+                return Err(self.plain(got));
+            }
+            if beside.as_ref().is_none_or(|check| check.application_of(&["attention", "weights"]).is_none()) {
+                return Err(
+                    self.plain(format!("{place}: expected `check` with a call of `attention` that `{id}` patches"))
+                );
+            }
+            let says = spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
+            return Ok(CheckedMistake { says, slip: Slip::Fault(Box::new(fault.clone())) });
+        }
+        let Some(says) = spec.says.clone() else {
+            return Err(self.plain(format!("{place}: expected `says`, the mistake in words")));
+        };
+        if let Some(gives) = &spec.gives {
+            values.insert(format!("{place}.gives"), gives.clone());
+            let expr = gives.parse().map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
+            return Ok(CheckedMistake { says, slip: Slip::Answer(expr) });
+        }
+        let mut lets = self.question.lets.clone();
+        for name in spec.with.keys().chain(spec.rounds.keys()) {
+            if !lets.contains_key(name) {
+                let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
+                return Err(self.plain(format!("{place}: expected abbreviations, got `{name}`; known: {known}")));
+            }
+        }
+        lets.extend(spec.with.clone());
+        let changed = if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
+        Ok(CheckedMistake { says, slip: Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() } })
+    }
+
+    fn known_law(&self, id: &str) -> Result<(), SpecError> {
+        Catalog::find("law", &self.catalog.laws, id).map(|_| ()).map_err(|error| self.plain(error.to_string()))
+    }
+
+    fn statements(&self, place: &str, statements: &[Statement], values: &mut Lets) -> Result<(), SpecError> {
+        for (at, statement) in statements.iter().enumerate() {
+            self.prose_of(&format!("{place}.{}.says", at + 1), Some(&statement.says), values)?;
+            self.prose_of(&format!("{place}.{}.because", at + 1), Some(&statement.because), values)?;
+        }
+        Ok(())
+    }
+
+    fn all_prose(&self, place: &str, texts: &[Formula], values: &mut Lets) -> Result<(), SpecError> {
+        texts
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, text)| self.prose_of(&format!("{place}.{}", at + 1), Some(text), values))
+    }
+
+    /// Reads prose and notes the formulas whose values it prints, to be checked with all others.
+    fn prose_of(&self, place: &str, text: Option<&Formula>, values: &mut Lets) -> Result<(), SpecError> {
+        let Some(text) = text else { return Ok(()) };
+        let read: Vec<Paragraph> =
+            prose(text).map_err(|error| self.misplaced(place.to_owned(), text.clone(), error))?;
+        let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
+        for (at, expr) in pieces.flat_map(|piece| piece.values()).enumerate() {
+            // Its own text is not kept; printing it again gives one that reads the same.
+            let formula = Formula { text: written(expr), offset: text.offset };
+            debug_assert!(parse(&formula.text).is_ok(), "{}", formula.text);
+            values.insert(format!("{place} formula {}", at + 1), formula);
+        }
+        Ok(())
+    }
+
+    fn misplaced(&self, place: String, formula: Formula, error: ExprError) -> SpecError {
+        let error = LawError { place, formula: Some(formula), error, declared: Vec::new() };
+        SpecError::in_law(self.path, self.source, &error)
+    }
+
+    fn plain(&self, message: String) -> SpecError {
+        SpecError::plain(format!("question at {}: {message}", self.path))
+    }
+}
+
+/// The expression as text of the law language.
+fn written(expr: &Expr) -> String {
+    use qkvet_spec::syntax::{ExprKind, UnaryOp};
+    let list = |items: &[Expr]| items.iter().map(written).collect::<Vec<_>>().join(", ");
+    match &expr.kind {
+        ExprKind::Number(x) => x.to_string(),
+        ExprKind::Name(name) => name.clone(),
+        ExprKind::Unary(UnaryOp::Neg, x) => format!("(-{})", written(x)),
+        ExprKind::Unary(UnaryOp::Not, x) => format!("(not {})", written(x)),
+        ExprKind::Binary(op, x, y) => format!("({} {} {})", written(x), op.symbol(), written(y)),
+        ExprKind::Transpose(x) => format!("{}.T", written(x)),
+        ExprKind::Tuple(items) => format!("({})", list(items)),
+        ExprKind::Interval(low, high) => format!("{}..{}", written(low), written(high)),
+        ExprKind::Apply { function, args, named } => {
+            let mut all: Vec<String> = args.iter().map(written).collect();
+            all.extend(named.iter().map(|(key, value)| format!("{key}={}", written(value))));
+            format!("{function}({})", all.join(", "))
+        }
+    }
+}

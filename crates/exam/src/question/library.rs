@@ -1,0 +1,86 @@
+//! The questions that problem sets may name.
+
+use indexmap::IndexMap;
+use qkvet_spec::{Catalog, SpecError, nearest};
+
+use super::{CheckedQuestion, Item, ProblemSet};
+
+/// Checked questions by id.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    questions: IndexMap<String, CheckedQuestion>,
+}
+
+impl Library {
+    /// The questions that are built in.
+    ///
+    /// # Errors
+    /// The first file that does not fit; a release has none.
+    pub fn embedded(catalog: &Catalog) -> Result<Self, SpecError> {
+        let mut library = Self::default();
+        for (path, source) in Catalog::texts("exams/questions") {
+            let id = library.add(&path, source, catalog)?;
+            if path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")) != Some(id.as_str()) {
+                return Err(SpecError::plain(format!("question at {path}: expected the file name, got `{id}`")));
+            }
+        }
+        Ok(library)
+    }
+
+    /// Reads and checks a question, which replaces one of the same id; gives that id.
+    ///
+    /// # Errors
+    /// What does not fit, with its place.
+    pub fn add(&mut self, path: &str, source: &str, catalog: &Catalog) -> Result<String, SpecError> {
+        let question = CheckedQuestion::from_yaml(path, source, catalog)?;
+        let id = question.question.question.clone();
+        self.questions.insert(id.clone(), question);
+        Ok(id)
+    }
+
+    /// Every question, in order of id or of addition.
+    pub fn iter(&self) -> impl Iterator<Item = &CheckedQuestion> {
+        self.questions.values()
+    }
+
+    /// The question of this id.
+    pub fn get(&self, id: &str) -> Option<&CheckedQuestion> {
+        self.questions.get(id)
+    }
+
+    /// The question that an item of a problem set names.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known one; parts that the question has not.
+    pub fn of_item(&self, set: (&str, &str), item: &Item) -> Result<&CheckedQuestion, SpecError> {
+        let id = item.question.text.as_str();
+        let at = item.question.offset.unwrap_or(0);
+        let place =
+            |message: String, hint: Option<&str>| SpecError::at(set.0, set.1, at..at + id.len(), &message, hint);
+        let Some(question) = self.questions.get(id) else {
+            let hint = nearest(id, self.questions.keys().map(String::as_str)).map_or_else(
+                || {
+                    "`qkvet exam list` shows the known ones; own questions lie in a folder `questions` beside the set"
+                        .to_owned()
+                },
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(place(format!("question: expected a known one, got `{id}`"), Some(&hint)));
+        };
+        let n = question.parts.len();
+        match item.parts.iter().find(|part| !(1..=n).contains(*part)) {
+            Some(part) => {
+                Err(place(format!("parts of question `{id}`: expected numbers from 1 to {n}, got {part}"), None))
+            }
+            None => Ok(question),
+        }
+    }
+
+    /// The questions of a problem set, in its order.
+    ///
+    /// # Errors
+    /// As [`Library::of_item`].
+    pub fn of_set(&self, path: &str, source: &str, set: &ProblemSet) -> Result<Vec<&CheckedQuestion>, SpecError> {
+        set.questions.iter().map(|item| self.of_item((path, source), item)).collect()
+    }
+}

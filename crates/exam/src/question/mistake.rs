@@ -1,0 +1,52 @@
+//! Mistakes that people make, as changes of the way to the answer.
+
+use indexmap::IndexMap;
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{CheckedLaw, Fault, Formula};
+use serde::{Deserialize, Serialize};
+
+/// A mistake: a fault of `specs/faults/` in `check`, other formulas for some steps, steps that are rounded, or another answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MistakeSpec {
+    /// The fault whose patch it is.
+    #[serde(default)]
+    pub fault: Option<String>,
+    /// What is written for abbreviations instead.
+    #[serde(default)]
+    pub with: IndexMap<String, Formula>,
+    /// Abbreviations that are rounded to so many decimals before going on.
+    #[serde(default)]
+    pub rounds: IndexMap<String, usize>,
+    /// What comes out.
+    #[serde(default)]
+    pub gives: Option<Formula>,
+    /// The mistake in words; a fault has its own.
+    #[serde(default)]
+    pub says: Option<String>,
+}
+
+/// A mistake, parsed and checked.
+#[derive(Clone, Debug)]
+pub struct CheckedMistake {
+    /// What is done wrong, in words.
+    pub says: String,
+    /// How it changes the way to the answer.
+    pub slip: Slip,
+}
+
+/// How a mistake changes the way to the answer.
+#[derive(Clone, Debug)]
+pub enum Slip {
+    /// A patch of the meaning of every call.
+    Fault(Box<Fault>),
+    /// Other steps: the law with them in it, and what is rounded on the way.
+    Steps {
+        /// Abbreviations of the question, some of them changed.
+        law: Box<CheckedLaw>,
+        /// Decimals that abbreviations are rounded to.
+        rounds: IndexMap<String, usize>,
+    },
+    /// Another answer.
+    Answer(Expr),
+}

@@ -1,0 +1,91 @@
+//! Questions and problem sets as data: what a YAML file says, read and checked as a whole.
+
+mod answer;
+mod check;
+mod domain;
+mod library;
+mod mistake;
+mod prose;
+mod set;
+
+use indexmap::IndexMap;
+use qkvet_spec::Formula;
+use serde::{Deserialize, Serialize};
+
+pub use answer::{
+    AnswerSpec, Choice, Expression, Largest, Ordering, Proof, Property, Statement, Statements, Text, Value,
+};
+pub use check::{CheckedPart, CheckedQuestion};
+pub use domain::{Domain, Size};
+pub use library::Library;
+pub use mistake::{CheckedMistake, MistakeSpec, Slip};
+pub use prose::{Paragraph, Piece, prose};
+pub use set::{Item, ProblemSet};
+
+/// One question with its parts; one file in `specs/exams/questions/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The id, equal to the file name.
+    pub question: String,
+    /// What stands above it.
+    pub title: String,
+    /// What who solves it has shown to be able to do.
+    pub goal: String,
+    /// From 1 (recall) to 5 (design).
+    pub difficulty: u8,
+    /// Where questions like it were asked.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// Extents, each a number or a range `2..4`.
+    #[serde(default)]
+    pub sizes: IndexMap<String, Formula>,
+    /// Parameters and the domains that they are drawn from.
+    #[serde(default)]
+    pub draw: IndexMap<String, Formula>,
+    /// Abbreviations, in order: the steps of the worked solution.
+    #[serde(default, rename = "let")]
+    pub lets: IndexMap<String, Formula>,
+    /// Conditions on the numbers, under which the question is a good one.
+    #[serde(default)]
+    pub keep: Vec<Formula>,
+    /// Extents and parameters of the instance that the source printed.
+    #[serde(default)]
+    pub example: IndexMap<String, Written>,
+    /// What stands before the parts.
+    #[serde(default)]
+    pub prompt: Option<Formula>,
+    /// What is asked.
+    pub parts: Vec<Part>,
+}
+
+/// One thing that is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The question, in words and formulas.
+    pub prompt: Formula,
+    /// What a full answer is worth.
+    pub points: u32,
+    /// What is the answer, and how it is given.
+    pub answer: AnswerSpec,
+    /// Formulas of the worked solution that are shown with their values: abbreviations.
+    #[serde(default)]
+    pub steps: Vec<String>,
+    /// Words of the worked solution.
+    #[serde(default)]
+    pub because: Option<Formula>,
+    /// Mistakes that people make here; each must show in the answer.
+    #[serde(default)]
+    pub mistakes: Vec<MistakeSpec>,
+}
+
+/// A parameter as it is written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Written {
+    /// A number, an extent, or an index counted from 1.
+    Number(f64),
+    /// A matrix, by rows.
+    Matrix(Vec<Vec<f64>>),
+}

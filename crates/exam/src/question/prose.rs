@@ -1,0 +1,129 @@
+//! Prose with formulas in it.
+//!
+//! `$Q @ K.T$` is a formula, `$=S$` its value, `$$X; W$$` stands on a line of its own and says `X = value, W = value`,
+//! `` `code` `` is code. A blank line ends a paragraph; lines that begin with `- ` are a list.
+
+use qkvet_spec::Formula;
+use qkvet_spec::syntax::{Expr, ExprError, parse};
+
+/// A paragraph or one entry of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paragraph {
+    /// Whether it is an entry of a list.
+    pub item: bool,
+    /// What stands in it.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a paragraph.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Words.
+    Text(String),
+    /// Code, as it is.
+    Code(String),
+    /// A formula.
+    Formula(Expr),
+    /// The value of a formula.
+    Value(Expr),
+    /// Formulas with their values, on a line of their own.
+    Equations(Vec<Expr>),
+}
+
+/// Reads prose.
+///
+/// # Errors
+/// A formula that cannot be read, or one that does not end.
+pub fn prose(text: &Formula) -> Result<Vec<Paragraph>, ExprError> {
+    let mut paragraphs = Vec::new();
+    for block in text.text.split("\n\n").map(str::trim).filter(|block| !block.is_empty()) {
+        let mut items: Vec<(bool, String)> = Vec::new();
+        for line in block.lines().map(str::trim) {
+            match (line.strip_prefix("- "), items.last_mut()) {
+                (Some(rest), _) => items.push((true, rest.to_owned())),
+                (None, Some((_, last))) => {
+                    last.push(' ');
+                    last.push_str(line);
+                }
+                (None, None) => items.push((false, line.to_owned())),
+            }
+        }
+        for (item, words) in items {
+            paragraphs.push(Paragraph { item, pieces: pieces(&words, &text.text)? });
+        }
+    }
+    Ok(paragraphs)
+}
+
+/// The parts of one paragraph; `whole` is the text in which errors are placed.
+fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
+    let mut pieces = Vec::new();
+    let mut rest = words;
+    while let Some(at) = rest.find(['$', '`']) {
+        if at > 0 {
+            pieces.push(Piece::Text(rest[..at].to_owned()));
+        }
+        let mark = if rest[at..].starts_with("$$") { "$$" } else { &rest[at..=at] };
+        let inner = &rest[at + mark.len()..];
+        let Some(end) = inner.find(mark) else {
+            let start = whole.find(mark).unwrap_or(0);
+            return Err(ExprError::new(start..start + 1, format!("prose: expected a closing `{mark}`, got the end")));
+        };
+        let formula = inner[..end].trim();
+        let read = |text: &str| {
+            parse(text.trim()).map_err(|error| {
+                let start = whole.find(text.trim()).unwrap_or(0);
+                ExprError { span: start + error.span.start..start + error.span.end, ..error }
+            })
+        };
+        pieces.push(match (mark, formula.strip_prefix('=')) {
+            ("`", _) => Piece::Code(inner[..end].to_owned()),
+            ("$$", _) => Piece::Equations(formula.split(';').map(read).collect::<Result<_, _>>()?),
+            (_, Some(value)) => Piece::Value(read(value)?),
+            (_, None) => Piece::Formula(read(formula)?),
+        });
+        rest = &inner[end + mark.len()..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest.to_owned()));
+    }
+    Ok(pieces)
+}
+
+impl Piece {
+    /// The formulas of which it prints the value.
+    pub(super) fn values(&self) -> &[Expr] {
+        match self {
+            Self::Value(expr) => std::slice::from_ref(expr),
+            Self::Equations(exprs) => exprs,
+            Self::Text(_) | Self::Code(_) | Self::Formula(_) => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formula(text: &str) -> Formula {
+        Formula { text: text.to_owned(), offset: None }
+    }
+
+    #[test]
+    fn prose_has_words_formulas_values_and_lists() {
+        let read = prose(&formula("Let $X @ W$ be\n`x` $=X$.\n\n- one\n- two\n  lines\n\n$$X; W$$")).unwrap();
+        assert_eq!(read.iter().map(|p| p.item).collect::<Vec<_>>(), [false, true, true, false]);
+        assert_eq!(read[0].pieces.len(), 6);
+        assert!(matches!(&read[0].pieces[3], Piece::Text(space) if space == " "));
+        assert!(matches!(&read[2].pieces[0], Piece::Text(words) if words == "two lines"));
+        assert!(matches!(&read[3].pieces[0], Piece::Equations(two) if two.len() == 2));
+    }
+
+    #[test]
+    fn errors_have_their_place() {
+        let open = prose(&formula("so $X is")).unwrap_err();
+        assert_eq!((open.span.start, open.message.contains("closing `$`")), (3, true));
+        let bad = prose(&formula("so $X +$ is")).unwrap_err();
+        assert_eq!(bad.span.start, 7);
+    }
+}

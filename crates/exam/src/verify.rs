@@ -1,0 +1,244 @@
+//! Keys derived again by another route: every number by the engine's enclosures, every picked word by the question itself.
+
+use std::sync::LazyLock;
+
+use qkvet_engine::ball::Ball;
+use qkvet_engine::law::{Enclosed, Judge, enclose};
+use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
+
+use crate::answer::{Drawn, Judgment, Numbers, agrees, enclosed, read};
+use crate::generate::{Answer, fits};
+use crate::key::{Key, KeyedPart};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Library, Slip};
+
+/// What a verification found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Answers that were derived again.
+    pub answers: usize,
+    /// Values of mistakes that were derived again.
+    pub mistakes: usize,
+    /// What is wrong, each with its question and part.
+    pub wrong: Vec<String>,
+}
+
+/// Derives every answer of a key again.
+pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
+    let mut verified = Verified::default();
+    for (number, keyed) in key.questions.iter().enumerate() {
+        let name = format!("question {} ({})", number + 1, keyed.question);
+        let Some(question) = library.get(&keyed.question) else {
+            verified.wrong.push(format!("{name}: expected a known question"));
+            continue;
+        };
+        if let Err(reason) = fits(question, &keyed.drawn) {
+            verified.wrong.push(format!("{name}: {reason}"));
+            continue;
+        }
+        for part in &keyed.parts {
+            let place = format!("{name}, part {}", part.part);
+            let written = part
+                .part
+                .checked_sub(1)
+                .and_then(|at| Some((question.question.parts.get(at)?, question.parts.get(at)?)));
+            let Some((written, checked)) = written else {
+                verified.wrong.push(format!("{place}: expected a part of the question"));
+                continue;
+            };
+            let again = Again { question, part: checked, drawn: &keyed.drawn, catalog };
+            if part.points != written.points {
+                verified.wrong.push(format!("{place}: expected {} points, got {}", written.points, part.points));
+            }
+            match again.answer(&written.answer, &part.answer) {
+                Ok(()) => verified.answers += 1,
+                Err(reason) => verified.wrong.push(format!("{place}: {reason}")),
+            }
+            again.mistakes(part, &place, &mut verified);
+        }
+    }
+    verified
+}
+
+/// One part, to be derived again.
+struct Again<'a> {
+    question: &'a CheckedQuestion,
+    part: &'a CheckedPart,
+    drawn: &'a Drawn,
+    catalog: &'a Catalog,
+}
+
+impl Again<'_> {
+    fn balls(&self, law: &CheckedLaw, expr: &Expr) -> Result<(bool, Vec<Vec<Ball>>), String> {
+        enclosed(law, expr, self.drawn, &Meaning::standard(), self.catalog)
+    }
+
+    fn numbers(&self, key: &Numbers) -> Result<(), String> {
+        for expr in [&self.part.of, &self.part.beside].into_iter().flatten() {
+            let balls = self.balls(&self.question.law, expr)?;
+            match agrees(key, &balls, &|text| ball_of(text, self.catalog)) {
+                Judgment::Right => {}
+                Judgment::Wrong(reason) | Judgment::Undecided(reason) => return Err(reason),
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, written: &AnswerSpec, answer: &Answer) -> Result<(), String> {
+        match (written, answer) {
+            (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
+                if key.places != value.places {
+                    return Err(format!("expected {:?} places, got {:?}", value.places, key.places));
+                }
+                let alike = choices.iter().filter(|choice| choice.looks_like(key)).count();
+                if value.choices && alike != 1 {
+                    return Err(format!("expected the key once among the options, got it {alike} times"));
+                }
+                self.numbers(key)
+            }
+            (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => self.numbers(key),
+            (AnswerSpec::Largest(_), Answer::Largest(columns)) => self.largest(columns),
+            (AnswerSpec::Choice(choice), Answer::Choice(order)) => permutation(order, choice.wrong.len() + 1),
+            (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
+                let known = |(right, at): &(bool, usize)| {
+                    *at < if *right { statements.right.len() } else { statements.wrong.len() }
+                };
+                let twice = (1..picked.len()).any(|at| picked[..at].contains(&picked[at]));
+                if picked.len() == statements.pick && picked.iter().all(known) && !twice {
+                    Ok(())
+                } else {
+                    Err(format!("expected {} different statements of the question", statements.pick))
+                }
+            }
+            (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
+                permutation(order, ordering.lines.len() + ordering.strangers.len())
+            }
+            (AnswerSpec::Expression(_), Answer::AsWritten) => {
+                self.related(|apart| apart.low() <= 0.0 && apart.high() < 1e-6)
+            }
+            (AnswerSpec::Design(_), Answer::AsWritten) => self.design(),
+            (AnswerSpec::Proof(_) | AnswerSpec::Text(_), Answer::AsWritten) => Ok(()),
+            _ => Err("expected an answer of the question's own kind".to_owned()),
+        }
+    }
+
+    fn both(&self) -> Result<[Vec<Vec<Ball>>; 2], String> {
+        let (Some(left), Some(right)) = (&self.part.of, &self.part.beside) else {
+            return Err("expected two formulas".to_owned());
+        };
+        Ok([self.balls(&self.question.law, left)?.1, self.balls(&self.question.law, right)?.1])
+    }
+
+    fn related(&self, fits: impl Fn(Ball) -> bool) -> Result<(), String> {
+        let [left, right] = self.both()?;
+        let same = left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| x.len() == y.len());
+        let all = left.iter().flatten().zip(right.iter().flatten()).all(|(x, y)| fits((*x - *y).abs()));
+        if same && all { Ok(()) } else { Err("expected equal sides, got others".to_owned()) }
+    }
+
+    fn design(&self) -> Result<(), String> {
+        let [distance, most] = self.both()?;
+        match (distance.first().and_then(|row| row.first()), most.first().and_then(|row| row.first())) {
+            (Some(distance), Some(most)) if distance.high() <= most.low() => Ok(()),
+            _ => Err("expected the example to have the property".to_owned()),
+        }
+    }
+
+    fn largest(&self, columns: &[usize]) -> Result<(), String> {
+        let of = self.part.of.as_ref().ok_or("expected a formula")?;
+        let (_, rows) = self.balls(&self.question.law, of)?;
+        if rows.len() != columns.len() {
+            return Err(format!("expected {} columns, got {}", rows.len(), columns.len()));
+        }
+        for (at, (row, column)) in rows.iter().zip(columns).enumerate() {
+            let best = column.checked_sub(1).and_then(|at| row.get(at));
+            let is_best = best
+                .is_some_and(|best| row.iter().enumerate().all(|(at, x)| at + 1 == *column || x.high() < best.low()));
+            if !is_best {
+                return Err(format!("row {}: expected the column of the largest entry, got {column}", at + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Mistakes that are other formulas are formulas of the engine too; steps that are rounded are not.
+    fn mistakes(&self, part: &KeyedPart, place: &str, verified: &mut Verified) {
+        if part.mistakes.is_empty() {
+            return;
+        }
+        if part.mistakes.len() != self.part.mistakes.len() {
+            verified.wrong.push(format!("{place}: expected {} mistakes", self.part.mistakes.len()));
+            return;
+        }
+        for (keyed, checked) in part.mistakes.iter().zip(&self.part.mistakes) {
+            let balls = match (&checked.slip, &self.part.of, &self.part.beside) {
+                (Slip::Fault(fault), _, Some(check)) => {
+                    let meaning = fault.meaning.apply(&Meaning::standard());
+                    enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)
+                }
+                (Slip::Steps { law, rounds }, Some(of), _) if rounds.is_empty() => self.balls(law, of),
+                (Slip::Answer(gives), ..) => self.balls(&self.question.law, gives),
+                _ => continue,
+            };
+            let judgment = balls.map(|balls| agrees(&keyed.numbers, &balls, &|text| ball_of(text, self.catalog)));
+            match judgment {
+                Ok(Judgment::Right) => verified.mistakes += 1,
+                // A decimal stands for the exact value of what a fault gives: it is half a unit away at most.
+                Ok(Judgment::Wrong(_)) if matches!(checked.slip, Slip::Fault(_)) => {
+                    self.decimal_mistake(keyed, checked, place, verified);
+                }
+                Ok(Judgment::Wrong(reason) | Judgment::Undecided(reason)) | Err(reason) => {
+                    verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says));
+                }
+            }
+        }
+    }
+
+    fn decimal_mistake(
+        &self,
+        keyed: &crate::generate::Mistaken,
+        checked: &crate::question::CheckedMistake,
+        place: &str,
+        verified: &mut Verified,
+    ) {
+        let (Slip::Fault(fault), Some(check), Some(places)) = (&checked.slip, &self.part.beside, keyed.numbers.places)
+        else {
+            return;
+        };
+        let meaning = fault.meaning.apply(&Meaning::standard());
+        let again = enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)
+            .and_then(|balls| crate::answer::rounded(&balls, places));
+        match again {
+            Ok(numbers) if numbers.looks_like(&keyed.numbers) => verified.mistakes += 1,
+            _ => verified.wrong.push(format!("{place}, mistake `{}`: expected other numbers", keyed.says)),
+        }
+    }
+}
+
+fn permutation(order: &[usize], n: usize) -> Result<(), String> {
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    if sorted.iter().copied().eq(0..n) { Ok(()) } else { Err(format!("expected an order of {n}, got {order:?}")) }
+}
+
+/// A law without variables, in which numbers are evaluated.
+static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
+    let text = "law: number\ntitle: number\nexpect: 1 <= 2\nproof: definition\ncatches: []\n";
+    CheckedLaw::from_yaml("number", text).ok()
+});
+
+/// The value of a number written in the law language, enclosed; `None` for what is no number.
+pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
+    // Longer runs of digits are not exact in binary64.
+    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
+        return None;
+    }
+    let expr = read(text).ok()?;
+    let contract = catalog.default_contract(Dtype::Float64).ok()?;
+    let meaning = Meaning::standard();
+    let case = Drawn::default().case("number");
+    match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: &meaning, contract }) {
+        Ok(Enclosed::Number(x)) => Some(x),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! `qkvet exam`: a problem set becomes sheets and keys, the same bytes each time, and nothing that is changed in a key goes unnoticed.
+
+#![expect(clippy::disallowed_methods, reason = "reads and changes the files of an exam")]
+
+use std::fs;
+use std::path::Path;
+
+use qkvet_tests::{Finished, root, run};
+
+const SETS: [&str; 5] =
+    ["cs189-discussion-10", "cs114b-written-4", "csci5922-problem-set-4", "transformer-worksheet", "tiny-head"];
+
+fn build(set: &str, out: &Path, seed: &str) -> Finished {
+    let out = out.display().to_string();
+    run(root(), &["exam", "build", set, "--variants", "2", "--seed", seed, "--out", &out])
+}
+
+fn verify(out: &Path) -> Finished {
+    run(root(), &["exam", "verify", &out.display().to_string()])
+}
+
+/// Name and bytes of every file, in order.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for part in ["key", "student"] {
+        for entry in fs::read_dir(folder.join(part)).expect("a folder of the exam") {
+            let path = entry.expect("an entry").path();
+            let name = format!("{part}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            all.push((name, fs::read(&path).expect("a file of the exam")));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn every_set_builds_the_same_bytes_twice_and_verifies() {
+    for set in SETS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        build(set, &one, "2026").expect(0, &["2 variants"]);
+        build(&format!("specs/exams/{set}.yaml"), &two, "2026").expect(0, &[]);
+        assert_eq!(files(&one), files(&two), "{set}");
+        verify(&one).expect(0, &["2 keys", "; 0 wrong"]);
+        let other = folder.path().join("other");
+        build(set, &other, "2027").expect(0, &[]);
+        assert_ne!(files(&one), files(&other), "{set}");
+    }
+}
+
+#[test]
+fn sheets_hold_neither_answers_nor_the_seed_and_keys_are_private() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    build("tiny-head", &out, "987654321").expect(0, &[]);
+    let key: serde_json::Value =
+        serde_json::from_slice(&fs::read(out.join("key/tiny-head-1.json")).expect("a key")).expect("JSON");
+    let mut answers: Vec<String> = Vec::new();
+    for part in key["questions"][0]["parts"].as_array().expect("parts") {
+        let rows = part["answer"]["numbers"]["key"]["rows"].as_array().into_iter().flatten();
+        let cells = rows.flat_map(|row| row.as_array().into_iter().flatten());
+        answers.extend(cells.filter_map(|cell| cell.as_str()).filter(|cell| cell.len() > 5).map(str::to_owned));
+    }
+    answers.retain(|answer| !answer.ends_with("0000"));
+    assert!(answers.len() >= 4, "{answers:?}");
+    for (name, bytes) in files(&out) {
+        let text = String::from_utf8(bytes).expect("text");
+        if name.starts_with("student/tiny-head-1") {
+            let secrets = ["987654321", "Mistakes", "Steps", "Marked"].into_iter().map(str::to_owned);
+            for secret in secrets.chain(answers.clone()) {
+                assert!(!text.contains(&secret), "{name} contains {secret}");
+            }
+        } else if name == "key/tiny-head-1.md" {
+            assert!(answers.iter().all(|answer| text.contains(answer.trim_start_matches('-'))), "{name}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(out.join(&name)).expect("a file").permissions().mode() & 0o777;
+            assert!(!name.starts_with("key/") || mode == 0o600, "{name}: {mode:o}");
+        }
+    }
+    // What is there is never written over.
+    build("tiny-head", &out, "1").expect(2, &["expected a new or an empty one"]);
+}
+
+/// Every number of every key, one after the other, is changed a little: a verification that trusts the file would pass.
+#[test]
+fn corrupted_keys_are_caught_by_the_other_route() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    build("tiny-head", &out, "5").expect(0, &[]);
+    let path = out.join("key/tiny-head-1.json");
+    let text = fs::read_to_string(&path).expect("a key");
+    // The last digit of every decimal that an answer is printed with.
+    let places: Vec<usize> = text
+        .match_indices(|c: char| c.is_ascii_digit())
+        .map(|(at, _)| at)
+        .filter(|at| text[at + 1..].starts_with('"') && text[..*at].ends_with(|c: char| c.is_ascii_digit()))
+        .filter(|at| text[..*at].rfind('"').is_some_and(|quote| text[quote..*at].contains('.')))
+        .collect();
+    assert!(places.len() >= 40, "{} decimals", places.len());
+    for at in places.iter().step_by(4) {
+        let digit = text.as_bytes()[*at];
+        let other = if digit == b'9' { b'8' } else { digit + 1 };
+        let mut bytes = text.clone().into_bytes();
+        bytes[*at] = other;
+        fs::write(&path, bytes).expect("the key is written");
+        verify(&out).expect(1, &["wrong  tiny-head-1.json: question"]);
+    }
+    fs::write(&path, &text).expect("the key is written");
+    verify(&out).expect(0, &["; 0 wrong"]);
+    // A sheet that is changed is noticed as well.
+    let sheet = out.join("student/tiny-head-2.md");
+    let changed = fs::read_to_string(&sheet).expect("a sheet") + "\n";
+    fs::write(&sheet, changed).expect("the sheet is written");
+    verify(&out).expect(1, &["student/tiny-head-2.md: expected what its seed gives"]);
+}
+
+#[test]
+fn a_question_of_ones_own_is_a_file_and_its_errors_point_at_the_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("questions")).expect("a folder");
+    let set = folder.path().join("mine.yaml");
+    fs::write(&set, "exam: mine\ntitle: My set\nquestions:\n  - question: sums\n").expect("a set");
+    let question = |formula: &str| {
+        let text = format!(
+            "question: sums\ntitle: Scores\ngoal: multiply\ndifficulty: 1\nsizes: {{n: 2, d: 2}}\ndraw:\n  A: integers(n, d, 1..9)\n  B: integers(n, d, 1..9)\nprompt: $$A; B$$\nparts:\n  - prompt: Multiply.\n    points: 1\n    answer: {{value: {{of: {formula}}}}}\n    mistakes:\n      - {{gives: B @ A.T, says: the order}}\n"
+        );
+        fs::write(folder.path().join("questions/sums.yaml"), text).expect("a question");
+    };
+    let build =
+        |out: &str| run(folder.path(), &["exam", "build", "mine.yaml", "--seed", "1", "--variants", "3", "--out", out]);
+    question("A @ B.T");
+    build("good").expect(0, &["3 variants"]);
+    verify(&folder.path().join("good")).expect(0, &["3 answers", "; 0 wrong"]);
+    question("A @ C");
+    build("bad").expect(2, &["questions/sums.yaml:13", "C"]);
+    // A mistake that gives the key makes every variant ambiguous.
+    question("B @ A.T");
+    build("worse").expect(2, &["expected numbers with one clear answer", "gives the key"]);
+    fs::write(&set, "exam: mine\ntitle: My set\nquestions:\n  - question: sum\n").expect("a set");
+    build("unknown").expect(2, &["mine.yaml:4", "did you mean `sums`?"]);
+}
+
+#[test]
+fn what_is_built_in_is_listed() {
+    run(root(), &["exam", "list"]).expect(0, &[&SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
+    run(root(), &["exam", "build", "tiny", "--seed", "1", "--out", "never"]).expect(2, &["known:"]);
+}
