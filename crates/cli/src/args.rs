@@ -123,6 +123,15 @@ pub(crate) enum Onnx {
     Run(OnnxRunArgs),
 }
 
+/// How the five-way split comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnnxFormat {
+    /// For people
+    Human,
+    /// The whole report: `qkvet schema onnx-report`
+    Json,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct OnnxRunArgs {
     /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in onnx.backend.base
@@ -143,8 +152,12 @@ pub(crate) struct OnnxRunArgs {
     /// Device by the words of backends: CPU, CUDA:1
     #[arg(long)]
     pub(crate) device: Option<String>,
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    /// Report on stdout
+    #[arg(long, value_enum, default_value_t = OnnxFormat::Human, value_name = "FORMAT")]
+    pub(crate) format: OnnxFormat,
+    /// What is undecided fails too: SUSPECT, INCONCLUSIVE
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -126,6 +126,7 @@ mod tests {
             tool: "qkvet".to_owned(),
             target: "onnx-backend:x@23".to_owned(),
             environment: vec!["onnx 1".to_owned()],
+            source: None,
             suite: "core".to_owned(),
             seed: 0,
             conventions: Vec::new(),

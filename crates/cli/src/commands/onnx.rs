@@ -21,7 +21,7 @@ use qkvet_spec::{Catalog, Contract, Dtype, OnnxOutcome, OnnxReport, Summary};
 use super::frozen::{self, Wanted};
 use super::launch::{stop_on_interrupt, write_text};
 use super::setup;
-use crate::args::{Format, OnnxRunArgs};
+use crate::args::{OnnxFormat, OnnxRunArgs};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET};
 
 /// `qkvet onnx run`.
@@ -66,11 +66,11 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         };
         split(&summary, &stated, &allowance, opset, findings, left_out)
     };
-    write_text(&match args.report.format {
-        Format::Human => onnx_text(&report),
-        Format::Json => onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+    write_text(&match args.format {
+        OnnxFormat::Human => onnx_text(&report),
+        OnnxFormat::Json => onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?,
     })?;
-    Ok(ExitCode::from(code(&report, &summary, args.report.strict)))
+    Ok(ExitCode::from(code(&report, &summary, args.strict)))
 }
 
 /// One run on frozen cases.

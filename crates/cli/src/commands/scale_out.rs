@@ -149,7 +149,7 @@ fn driver_words(args: &CheckArgs, folder: &Path) -> Vec<OsString> {
 fn check_words(args: &CheckArgs) -> Vec<OsString> {
     let CheckArgs { target, suite, law, dtype, seed, fail_fast, on, .. } = args;
     // How it is reported and scaled out is decided here: what is left out is `report`, `quiet` and what cannot stand beside an engine.
-    let TargetArgs { declared, arrays, layout, device, call, process } = on;
+    let TargetArgs { declared, arrays, layout, device, call, constant, process } = on;
     let DeclaredArgs { convention, contract } = declared;
     // The interpreter is that of the node.
     let ProcessArgs { python: _, timeout, start_timeout, config } = process;
@@ -177,6 +177,7 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     for (flag, value) in texts {
         value.into_iter().for_each(|value| say(flag, value.into()));
     }
+    constant.iter().for_each(|one| say("--constant", one.into()));
     say("--timeout", timeout.to_string().into());
     say("--start-timeout", start_timeout.to_string().into());
     config.iter().for_each(|path| say("--config", path.into()));
