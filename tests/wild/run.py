@@ -76,7 +76,7 @@ def report(row):
     """The report of a suite as JSON, and what went wrong where there is none."""
     target, declared = arguments_of(row)
     suite = str(HERE / row["suite"]) if row["suite"].endswith(".yaml") else row["suite"]
-    arguments = ["--suite", suite, "--dtype", row["dtype"], "--quiet", "--format", "json", *declared]
+    arguments = ["--suite", suite, "--dtype", row["dtype"], "--quiet", "--format", "json", "--timeout", "300", *declared]
     finished = call(row, ["check", target, *arguments])
     try:
         return json.loads(finished.stdout), None
