@@ -113,8 +113,8 @@ mod tests {
     fn prose_has_words_formulas_values_and_lists() {
         let read = prose(&formula("Let $X @ W$ be\n`x` $=X$.\n\n- one\n- two\n  lines\n\n$$X; W$$")).unwrap();
         assert_eq!(read.iter().map(|p| p.item).collect::<Vec<_>>(), [false, true, true, false]);
-        assert_eq!(read[0].pieces.len(), 6);
-        assert!(matches!(&read[0].pieces[3], Piece::Text(space) if space == " "));
+        assert_eq!(read[0].pieces.len(), 7);
+        assert!(matches!(&read[0].pieces[4], Piece::Text(space) if space == " "));
         assert!(matches!(&read[2].pieces[0], Piece::Text(words) if words == "two lines"));
         assert!(matches!(&read[3].pieces[0], Piece::Equations(two) if two.len() == 2));
     }

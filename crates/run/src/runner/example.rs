@@ -86,10 +86,12 @@ fn ratio(expected: &Expected, got: &Tensor, at: usize) -> f64 {
     }
     let far = (x - ball.mid).abs();
     let over = far / (ball.rad + expected.hard[at]);
-    match (far, over) {
-        (far, _) if far == 0.0 => 0.0,
-        (_, over) if over.is_nan() => f64::INFINITY,
-        (_, over) => over,
+    if far <= 0.0 {
+        0.0
+    } else if over.is_nan() {
+        f64::INFINITY
+    } else {
+        over
     }
 }
 
