@@ -112,7 +112,7 @@ fn corrupted_keys_are_caught_by_the_other_route() {
         tried += 1;
         derived += usize::from(found.stdout.contains("wrong  tiny-head-1.json: question"));
     }
-    // What a mistake gives after a rounded step is the one thing that is only compared with what the seed gives.
+    // Exact forms of what a mistake gives in decimals are only compared with what the seed gives.
     assert!(derived * 4 >= tried * 3, "{derived} of {tried}");
     fs::write(&path, &text).expect("the key is written");
     verify(&out).expect(0, &["; 0 wrong"]);

@@ -54,10 +54,22 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
                 Ok(()) => verified.answers += 1,
                 Err(reason) => verified.wrong.push(format!("{place}: {reason}")),
             }
+            if let Some(at) = stray_choice(part) {
+                verified.wrong.push(format!("{place}, option {at}: expected the key or what a mistake gives"));
+            }
             again.mistakes(part, &place, &mut verified);
         }
     }
     verified
+}
+
+/// The first option, from 1, that is neither the key nor what one of the mistakes gives, which are derived again themselves.
+fn stray_choice(part: &KeyedPart) -> Option<usize> {
+    let Answer::Numbers { key, choices } = &part.answer else { return None };
+    let is_known = |choice: &Numbers| {
+        choice.looks_like(key) || part.mistakes.iter().any(|mistake| choice.looks_like(&mistake.numbers))
+    };
+    choices.iter().position(|choice| !is_known(choice)).map(|at| at + 1)
 }
 
 /// One part, to be derived again.
