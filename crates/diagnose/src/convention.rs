@@ -24,7 +24,8 @@ pub fn followed<'a>(meaning: &Meaning, known: impl IntoIterator<Item = &'a Conve
     known.into_iter().filter(is_followed).collect()
 }
 
-/// The smallest set of conventions, at most one a field, that explains the most of `failures`.
+/// The smallest set of conventions, at most one a field, that explains the most of `failures`, and no fewer than it has
+/// members: three choices fit nearly any single result.
 ///
 /// Declared fields are not touched: what is declared is not guessed. The set proposes and never excuses; the caller judges the
 /// target again under it.
@@ -52,7 +53,7 @@ pub fn conventions_that_explain<'a>(
     for set in sets.into_iter().skip(1) {
         let meaning = applied(base, &set);
         let explained = failures.iter().filter(|(calls, contract)| explained(calls, &meaning, contract)).count();
-        if explained > best.0 {
+        if explained > best.0 && explained >= set.len() {
             best = (explained, set);
         }
     }

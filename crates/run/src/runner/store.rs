@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -97,6 +98,8 @@ pub(super) struct Store {
     declared: Vec<String>,
     call: StoredCall,
     contracts: Vec<(qkvet_spec::Dtype, String)>,
+    /// Cases that were kept with what they show.
+    shown: Mutex<BTreeSet<String>>,
     /// The first case that could not be written.
     lost: Mutex<Option<StoreError>>,
 }
@@ -110,6 +113,7 @@ impl Store {
             declared: names(&config.conventions),
             call: config.target.kind.stored_call(),
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
+            shown: Mutex::default(),
             lost: Mutex::new(None),
         };
         let cases = folder.join("cases");
@@ -144,6 +148,7 @@ impl Store {
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows. Whether it is there.
+    /// A case that shows a finding is not replaced by itself without one.
     pub(super) fn keep(
         &self,
         id: &str,
@@ -152,7 +157,14 @@ impl Store {
         conventions: &[&Convention],
         finding: Option<StoredFinding>,
     ) -> bool {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if finding.is_none() && shown.contains(id) {
+            return true;
+        }
         let path = self.folder.join("cases").join(format!("{id}.json"));
+        if finding.is_some() {
+            shown.insert(id.to_owned());
+        }
         self.noted(self.write(&path, case, law, &names(conventions), finding))
     }
 
