@@ -3,16 +3,18 @@
 import torch
 
 
-def layer(x_q, x_kv, w_q, w_k, w_v, w_o, heads, mask=None, bias=None, return_weights=False):
+def layer(x_q, x_kv, w_q, w_k, w_v, w_o, heads, b_q, b_k, b_v, b_o, mask=None, bias=None, return_weights=False):
     width = w_q.shape[1]
     if w_v.shape[1] != width:
         raise NotImplementedError("one width for queries, keys and values")
     module = torch.nn.MultiheadAttention(
-        width, heads, bias=False, kdim=x_kv.shape[2], vdim=x_kv.shape[2], batch_first=True,
+        width, heads, kdim=x_kv.shape[2], vdim=x_kv.shape[2], batch_first=True,
         device=x_q.device, dtype=x_q.dtype,
     ).eval()
     weights = {"q_proj_weight": w_q, "k_proj_weight": w_k, "v_proj_weight": w_v, "out_proj.weight": w_o}
-    module.load_state_dict({name: w.T.contiguous() for name, w in weights.items()})  # it multiplies by the transpose
+    weights = {name: w.T.contiguous() for name, w in weights.items()}  # it multiplies by the transpose
+    biases = {"in_proj_bias": torch.cat([b_q, b_k, b_v]), "out_proj.bias": b_o}
+    module.load_state_dict(weights | biases)
 
     (b, n_q), n_k = x_q.shape[:2], x_kv.shape[1]
     of_heads = lambda x: x.expand(b, heads, n_q, n_k).reshape(b * heads, n_q, n_k)

@@ -261,18 +261,29 @@ impl Library {
         run(&root().join("tests/libraries"), &args)
     }
 
-    /// The version that the tests pin.
-    #[expect(clippy::disallowed_methods, reason = "versions stand in files of the tests")]
+    /// The version that is built or pinned.
+    #[expect(clippy::disallowed_methods, reason = "the lock file of the program says it")]
     fn version(&self) -> String {
-        let file = if self.is_candle() { "tests/libraries/candle/Cargo.lock" } else { "tests/requirements.txt" };
-        let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
-        let begin = match self.is_candle() {
-            true => format!("name = \"{}\"\nversion = \"", self.package),
-            false => format!("\n{}==", self.package),
-        };
-        let version = text.split_once(&begin).map_or("", |(_, rest)| rest);
-        version.split(['"', '\n']).next().unwrap_or_default().to_owned()
+        if !self.is_candle() {
+            return pinned(self.package);
+        }
+        let lock = std::fs::read_to_string(root().join("tests/libraries/candle/Cargo.lock")).unwrap_or_default();
+        behind(&lock, &format!("name = \"{}\"\nversion = \"", self.package))
     }
+}
+
+/// The version of a wheel that the tests pin.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "versions stand in a file of the tests")]
+pub fn pinned(package: &str) -> String {
+    let pins = std::fs::read_to_string(root().join("tests/requirements.txt")).unwrap_or_default();
+    behind(&pins, &format!("\n{package}=="))
+}
+
+/// What stands behind `begin`, up to the end of the line or a quotation mark.
+fn behind(text: &str, begin: &str) -> String {
+    let version = text.split_once(begin).map_or("", |(_, rest)| rest);
+    version.split(['"', '\n']).next().unwrap_or_default().to_owned()
 }
 
 /// What a probe says of each, asked side by side: most of the time goes into loading.

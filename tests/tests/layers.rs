@@ -29,6 +29,10 @@ fn right_layers_pass() {
         return;
     }
     check(root(), &format!("{LAYER}:layer"), &[]).expect(0, &["no finding in"]);
+    check(root(), &format!("{LAYER}:packed"), &[]).expect(0, &["no finding in"]);
+    let formats = ["--law", "value", "--dtype", "float64,bfloat16,float16"];
+    let all = run(root(), &[&["check", &format!("{LAYER}:packed"), "--suite", "even", "-q"], &formats[..]].concat());
+    all.expect(0, &["no finding in", "float16 ", "bfloat16 ", "float64 "]);
     let torch = "examples/torch_multihead.py:layer";
     check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);
 }
@@ -72,11 +76,11 @@ fn what_is_wrong_around_the_heads_is_named() {
         return;
     }
     for (text, by, code) in [
-        ("x_q @ w_q", "x_q @ w_q.T", "QK641"),
-        (" @ w_o", " @ w_o.T", "QK642"),
+        ("x_q @ w_q,", "x_q @ w_q.T,", "QK641"),
+        (" @ w_o\n", " @ w_o.T\n", "QK642"),
         ("heads, -1).swapaxes(1, 2)", "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)", "QK434"),
         ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
-        ("/ np.sqrt(q.shape[3])", "/ np.sqrt(w_q.shape[0])", "QK1"),
+        ("/ np.sqrt(q.shape[3])", "/ np.sqrt(q.shape[1] * q.shape[3])", "QK1"),
         ("    q, k, v = split", "    x_q *= 2\n    q, k, v = split", "QK601"),
     ] {
         let folder = changed(text, by);
@@ -84,13 +88,50 @@ fn what_is_wrong_around_the_heads_is_named() {
     }
 }
 
+/// A bias of keys is the only one that may be left out: it adds the same to every score of a query.
+#[test]
+fn biases_and_the_order_of_a_packed_projection_are_seen() {
+    if !has_python() {
+        return;
+    }
+    let by_head =
+        "q = (x_q @ w_qkv + b_qkv).reshape(*x_q.shape[:2], heads, 3, -1)[..., 0, :].reshape(*x_q.shape[:2], -1)";
+    for (text, by) in [
+        ("q = np.split(x_q @ w_qkv + b_qkv", "q = np.split(x_q @ w_qkv"),
+        ("k, v = np.split(x_kv @ w_qkv + b_qkv", "k, v = np.split(x_kv @ w_qkv"),
+        ("k, v = np.split(x_kv @ w_qkv + b_qkv", "k, v = np.split(x_kv @ w_qkv - b_qkv"),
+        ("@ w_o + b_o", "@ w_o"),
+        ("@ w_o + b_o", "@ w_o + b_o[::-1]"),
+        ("q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]", "q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[1]"),
+        ("q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]", by_head),
+    ] {
+        let folder = changed(text, by);
+        check(folder.path(), "layer.py:packed", &["--law", "value"]).expect(1, &[]);
+    }
+    let folder = changed(
+        "k, v = np.split(x_kv @ w_qkv + b_qkv, at, axis=2)[1:]",
+        "k = np.split(x_kv @ w_qkv, at, axis=2)[1]\n    v = np.split(x_kv @ w_qkv + b_qkv, at, axis=2)[2]",
+    );
+    check(folder.path(), "layer.py:packed", &["--law", "value"]).expect(0, &["no finding in"]);
+}
+
 #[test]
 fn a_script_asks_the_layer_again() {
     if !has_python() {
         return;
     }
-    let folder = changed(" @ w_o", " @ w_o.T");
-    let report = check(folder.path(), "layer.py:layer", &["--law", "value", "--format", "json"]).json();
+    for (text, by, name) in [
+        (" @ w_o\n", " @ w_o.T\n", "layer"),
+        ("@ w_o + b_o", "@ w_o", "packed"),
+        ("q = np.split(x_q @ w_qkv + b_qkv", "q = np.split(x_q @ w_qkv", "packed"),
+    ] {
+        asked_again(&changed(text, by), name);
+    }
+}
+
+fn asked_again(folder: &TempDir, name: &str) {
+    let target = format!("layer.py:{name}");
+    let report = check(folder.path(), &target, &["--law", "value", "--format", "json"]).json();
     let script = report["findings"][0]["script"].as_str().expect("a script").to_owned();
     let python = python().expect("an interpreter");
     let ended = |target: &Path| {
@@ -106,7 +147,7 @@ fn what_is_no_layer_is_told() {
     if !has_python() {
         return;
     }
-    let folder = changed(" @ w_o", " @ w_o[:, :1]");
+    let folder = changed(" @ w_o\n", " @ w_o[:, :1]\n");
     check(folder.path(), "layer.py:layer", &[]).expect(1, &["output: expected the shape", "of a layer"]);
     let folder = changed("heads, causal", "heads, other, causal");
     check(folder.path(), "layer.py:layer", &[]).expect(3, &["`other`"]);

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a verdict.
 
+mod doors;
 mod numerics;
 mod server;
 
@@ -40,6 +41,11 @@ pub(crate) fn run() -> Result<(), Failure> {
         cases / elapsed.as_secs_f64()
     );
     wire()
+}
+
+/// What the Python doors and the wire cost.
+pub(crate) fn doors() -> Result<(), Failure> {
+    doors::run()
 }
 
 /// Enclosures beside their peers.

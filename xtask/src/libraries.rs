@@ -1,14 +1,17 @@
-//! `cargo xtask libraries`: the tables of `docs/libraries.md`, made of what `qkvet probe` says of public libraries.
+//! `cargo xtask libraries`: the tables of `docs/libraries.md`, made of what `qkvet probe` says of public libraries, and that of
+//! `docs/implementations.md`, made of what `qkvet check` says.
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::regen::with_tables;
 use crate::step::{self, Failure};
 use crate::{python, test};
 
-/// The page; its tables lie between markers, its words are written by hand.
+/// The pages; their tables lie between markers, their words are written by hand.
 const PAGE: &str = "docs/libraries.md";
+const IMPLEMENTATIONS: &str = "docs/implementations.md";
 const WHEELS: &str = "<!-- written by `cargo xtask libraries` -->\n";
 const CANDLE: &str = "<!-- written by `cargo xtask libraries --candle` -->\n";
 
@@ -26,32 +29,34 @@ pub(crate) fn run(which: Which) -> Result<(), Failure> {
     step::build()?;
     step::run(&mut step::cargo(&["build", "--workspace", "--examples"]))?;
     let program = step::target_dir()?.join(format!("debug/examples/libraries{}", std::env::consts::EXE_SUFFIX));
-    let mut command = step::command(program);
-    command.env("QKVET_TEST_PYTHON", &python);
-    let marker = match which {
-        Which::Wheels => {
-            command.arg("wheels");
-            WHEELS
-        }
-        Which::Candle => {
-            command.arg("candle").env("QKVET_TEST_CANDLE", candle()?);
-            CANDLE
-        }
+    let print = |words: &str| {
+        let mut command = step::command(&program);
+        command.arg(words).env("QKVET_TEST_PYTHON", &python);
+        command
     };
-    let tables = step::output(&mut command)?;
-    let path = step::root().join(PAGE);
-    let failed = |error: std::io::Error| Failure::Setup(format!("{PAGE}: {error}"));
-    let page = fs::read_to_string(&path).map_err(failed)?;
-    let page = with_tables(PAGE, &page, marker, &String::from_utf8_lossy(&tables))?;
-    fs::write(&path, page).map_err(failed)?;
-    eprintln!("==> wrote {PAGE}");
     match which {
-        Which::Wheels => Ok(()),
+        Which::Wheels => {
+            write(PAGE, WHEELS, &mut print("wheels"))?;
+            write(IMPLEMENTATIONS, WHEELS, &mut print("implementations"))
+        }
         Which::Candle => {
+            write(PAGE, CANDLE, print("candle").env("QKVET_TEST_CANDLE", candle()?))?;
             let tests = ["-p", "qkvet-tests", "--test", "libraries", "--test", "facade", "candle"];
             step::run(test::runner(&tests).env("QKVET_TEST_CANDLE", candle()?))
         }
     }
+}
+
+/// Puts what the program prints behind the marker of the page.
+fn write(name: &str, marker: &str, program: &mut Command) -> Result<(), Failure> {
+    let tables = step::output(program)?;
+    let path = step::root().join(name);
+    let failed = |error: std::io::Error| Failure::Setup(format!("{name}: {error}"));
+    let page = fs::read_to_string(&path).map_err(failed)?;
+    let page = with_tables(name, &page, marker, &String::from_utf8_lossy(&tables))?;
+    fs::write(&path, page).map_err(failed)?;
+    eprintln!("==> wrote {name}");
+    Ok(())
 }
 
 /// The program of `tests/libraries/candle`, built: a workspace of its own, with its own lock file.

@@ -32,10 +32,11 @@ usage: cargo xtask TASK
   bench          measure the release binary
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
+  bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
   bench memory   measure what enclosures of long contexts keep in memory
   wild [ROW...]  check published packages against tests/wild/expected.json (downloads them)
   libraries [--candle]
-                 write the tables of docs/libraries.md (--candle: those of candle, which is built for it, and its tests)
+                 write the tables of docs/libraries.md and docs/implementations.md (--candle: those of candle, which is built for it, and its tests)
   wheel          build the Python package, with the command in it, into target/wheels
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["regen"] => regen::run(),
         ["bench"] => bench::run(),
         ["bench", "numerics", options @ ..] => bench::numerics(options),
+        ["bench", "doors"] => bench::doors(),
         ["bench", "memory"] => bench::memory(),
         ["libraries"] => libraries::run(libraries::Which::Wheels),
         ["libraries", "--candle"] => libraries::run(libraries::Which::Candle),

@@ -13,9 +13,10 @@ use qkvet_gen::check_call;
 use qkvet_run::answer::Judgment;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Tensor, Window};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Response, Target, Tensor, Window};
 
 use crate::check::{catalog, invalid};
+use crate::own::OwnFunction;
 
 /// Format, shape and storage bits (little-endian, row-major) of an array.
 pub(crate) type Bits = (String, Vec<usize>, PyBackedBytes);
@@ -112,6 +113,18 @@ impl NativeCall {
             self_test().map_err(invalid)?;
             let ruler = declared.ruler(self.call.dtype()).map_err(invalid)?;
             told(&ruler.judgment(&self.call, &output))
+        })
+    }
+
+    /// Asks a function so often, as a run does, and judges nothing: for measuring.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+    fn ask(&self, py: Python<'_>, answered: Py<PyAny>, times: usize) -> PyResult<()> {
+        let mut function = OwnFunction::new(answered);
+        py.detach(|| {
+            (0..times).try_for_each(|_| match function.call(&self.call) {
+                Response::Output(_) => Ok(()),
+                other => Err(PyValueError::new_err(format!("answer: expected an output, got {other:?}"))),
+            })
         })
     }
 

@@ -11,6 +11,7 @@ macro_rules! caller {
     () => {
         concat!(
             include_str!("../worker/load.py"),
+            include_str!("../worker/projections.py"),
             include_str!("../worker/layer.py"),
             include_str!("../worker/arrays.py"),
             include_str!("../worker/call.py")

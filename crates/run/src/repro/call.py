@@ -60,4 +60,4 @@ def start():
     for part in FUNCTION.split("."):
         function = getattr(function, part)
     if "layered" in globals():
-        function = layered(function)
+        function = layered(function, list(inspect.signature(function).parameters))

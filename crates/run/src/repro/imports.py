@@ -3,6 +3,7 @@ import base64
 import faulthandler
 import importlib
 import importlib.util
+import inspect
 import json
 import math
 import os

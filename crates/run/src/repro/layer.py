@@ -1,44 +1,37 @@
 
 
-def layered(layer):
-    """A multi-head layer as attention: its heads get query, key and value by weights of zeros and ones, which round nothing."""
-    turned_by = {"w_q": 1, "w_k": 2, "w_v": 1, "w_o": 2}  # columns of each head
-
-    def merged(x, turn):
-        """Rows with the columns of all heads, those of each turned."""
-        (b, h, n, d), values = form(x)[1], content(x)
-        at = lambda item, i, head, c: values[((item * h + head) * n + i) * d + (c + turn) % d]
-        return [[at(item, i, head, c) for head in range(h) for c in range(d)] for item in range(b) for i in range(n)]
+def layered(layer, names):
+    """A multi-head layer as attention: what it is given makes its heads see query, key and value, and rounds nothing."""
+    kind = layer_form(names)
+    places = len(kind[0]) - 1
 
     def attention(query, key, value, **options):
         dtype, (b, h, n_q, d_k) = form(query)
         n_k, d_v = form(value)[1][2:]
-        made = lambda rows, *shape: make(dtype, shape, [x for row in rows for x in row])
+        dims = (b, h, n_q, d_k), (n_k, d_v)
+        q, k, v = content(query), content(key), content(value)
 
-        def weight(name, d, rows, first):
-            column = lambda c: c // d * d + (c + turned_by[name]) % d
-            ones = {(first + c, column(c)) for c in range(h * d)}
-            return made([[float((r, c) in ones) for c in range(h * d)] for r in range(rows)], rows, h * d)
+        def asked(v, b_o):
+            given = projected(kind, dtype, dims, q, k, v, b_o)
+            arrays = [make(dtype, shape, values) for _, shape, values in given]
+            before = [bits(x) for x in arrays]
+            biases = {name: x for (name, _, _), x in zip(given[places:], arrays[places:])}
+            result = layer(*arrays[:places], h, **biases, **options)
+            CHANGED.append([bits(x) for x in arrays] != before)
+            return result if isinstance(result, (tuple, list)) else [result]
 
-        width = h * (d_k + d_v)
-        pairs = zip(merged(key, turned_by["w_k"]), merged(value, turned_by["w_v"]))
-        inputs = [
-            made(merged(query, turned_by["w_q"]), b, n_q, h * d_k),
-            made([k + v for k, v in pairs], b, n_k, width),
-            weight("w_q", d_k, h * d_k, 0),
-            weight("w_k", d_k, width, 0),
-            weight("w_v", d_v, width, h * d_k),
-            weight("w_o", d_v, h * d_v, 0),
-        ]
-        before = [bits(x) for x in inputs]
-        result = layer(*inputs, h, **options)
-        CHANGED.append([bits(x) for x in inputs] != before)
-        first, *rest = result if isinstance(result, (tuple, list)) else [result]
+        first, *rest = asked(v, [0.0] * (h * d_v))
         if form(first) is None or tuple(form(first)[1]) != (b, n_q, h * d_v):
             return (first, *rest)
-        values = content(first)
-        at = lambda item, head, i, c: values[((item * n_q + i) * h + head) * d_v + (c + turned_by["w_o"]) % d_v]
-        places = [(item, head, i, c) for item in range(b) for head in range(h) for i in range(n_q) for c in range(d_v)]
-        return (make(form(first)[0], (b, h, n_q, d_v), [at(*place) for place in places]), *rest)
+        if "b_o" in kind[1]:
+            bias = output_bias(dims)
+            alone = asked([0.0] * len(v), bias)[0]  # values of 0 leave the bias alone
+            found = content(alone) if form(alone) == form(first) else []
+            wrong = [at for at, x in enumerate(found) if x == x and x != bias[at % len(bias)]]
+            if wrong:
+                at = wrong[0] % len(bias)
+                sys.exit("FAIL  expected b_o, %s in column %s, where all values are 0, got %s" % (bias[at], at, found[wrong[0]]))
+        rows = heads_of(content(first), dims)
+        return (make(form(first)[0], (b, h, n_q, d_v), [x for row in rows for x in row]), *rest)
 
     return attention

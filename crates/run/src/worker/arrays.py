@@ -49,12 +49,6 @@ class Numpy:
     def swap(self, array):
         return self.np.ascontiguousarray(self.np.swapaxes(array, 1, 2))
 
-    def turn(self, array, by):
-        return self.np.roll(array, by, axis=-1)
-
-    def join(self, arrays):
-        return self.np.concatenate(arrays, axis=-1)
-
 
 class Torch:
     name = "torch"
@@ -78,12 +72,6 @@ class Torch:
     def swap(self, array):
         return array.transpose(1, 2).contiguous()
 
-    def turn(self, array, by):
-        return self.torch.roll(array, by, -1)
-
-    def join(self, arrays):
-        return self.torch.cat(arrays, -1)
-
 
 class Jax(Numpy):
     name = "jax"
@@ -105,12 +93,6 @@ class Jax(Numpy):
 
     def swap(self, array):
         return self.jax.numpy.swapaxes(array, 1, 2)
-
-    def turn(self, array, by):
-        return self.jax.numpy.roll(array, by, axis=-1)
-
-    def join(self, arrays):
-        return self.jax.numpy.concatenate(arrays, axis=-1)
 
 
 LIBRARIES = {"numpy": Numpy, "torch": Torch, "jax": Jax}

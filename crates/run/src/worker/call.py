@@ -9,10 +9,11 @@ class Caller:
         self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
         self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
         self.swapped = hello.get("layout") == "bnhd"
-        if is_layer(function):
+        kind = layer_of(function)
+        if kind:
             if self.swapped:
                 raise LoadError("layout", "a layer has no axis of heads, got layout bnhd", "leave --layout out")
-            self.function = Layer(function, self.library)
+            self.function = Layer(function, kind, self.library)
 
     def info(self):
         versions = {"python": "%d.%d.%d" % sys.version_info[:3]}

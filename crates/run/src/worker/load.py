@@ -157,10 +157,9 @@ def parameters(function):
     return None
 
 
-def is_layer(function):
-    """Whether a function takes the inputs and weights of a multi-head layer, by the names of its first parameters."""
-    names = tuple(p.name for p in parameters(function) or ())
-    return names[: len(LAYER)] == LAYER
+def layer_of(function):
+    """The form of a multi-head layer and its biases, by the names of the parameters; None for attention itself."""
+    return layer_form([p.name for p in parameters(function) or ()])
 
 
 def match_arguments(name, function, supports, mask_takes_bias):
@@ -171,11 +170,14 @@ def match_arguments(name, function, supports, mask_takes_bias):
         shown = "%s(%s)" % (name.split(".")[-1], ", ".join(p.name for p in found))
         places = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         wrap = "wrap it: def attention(query, key, value, scale=None, causal=False, mask=None): ..."
-        inputs = len(LAYER) if is_layer(function) else 3
+        kind = layer_of(function)
+        inputs = len(kind[0]) if kind else 3
         if len(places) < inputs and not any(p.kind == p.VAR_POSITIONAL for p in found):
             raise LoadError("signature", "%s cannot take query, key, value by position" % shown, wrap)
         var_keyword = any(p.kind == p.VAR_KEYWORD for p in found)
         rest = places[inputs:] + [p for p in found if p.kind == p.KEYWORD_ONLY]
+        biases = kind[1] if kind else ()
+        rest = [p for p in rest if p.name not in biases]
         by_name = {p.name: p for p in rest if p.kind != p.POSITIONAL_ONLY}
         required = [p.name for p in rest if p.default is p.empty]
 

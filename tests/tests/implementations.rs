@@ -1,0 +1,32 @@
+//! The table of `docs/implementations.md` is what `qkvet check` says now.
+#![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
+
+use qkvet_tests::implementations::{IMPLEMENTATIONS, Implementation};
+use qkvet_tests::{has_python, root};
+
+/// Half of them each, so that they run side by side.
+fn page_is_what_check_says(implementations: &[Implementation]) {
+    if !has_python() {
+        return;
+    }
+    let page = std::fs::read_to_string(root().join("docs/implementations.md")).expect("the page");
+    for one in implementations {
+        let row = one.row();
+        assert!(page.contains(&row), "docs/implementations.md lacks:\n{row}\nhint: `cargo xtask libraries`");
+    }
+}
+
+#[test]
+fn functions_and_layers_of_torch_are_as_the_page_says() {
+    page_is_what_check_says(&IMPLEMENTATIONS[..3]);
+}
+
+#[test]
+fn jax_and_its_layers_are_as_the_page_says() {
+    page_is_what_check_says(&IMPLEMENTATIONS[3..6]);
+}
+
+#[test]
+fn operators_of_onnx_are_as_the_page_says() {
+    page_is_what_check_says(&IMPLEMENTATIONS[6..]);
+}
