@@ -25,7 +25,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 
 /// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
 /// breaks and tabs, and marks that turn the direction of text.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
