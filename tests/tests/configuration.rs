@@ -72,7 +72,7 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
         (suite, seed, laws.join(" "), dtypes.len(), finished.stderr)
     };
     let (suite, seed, laws, dtypes, told) = check(&[], &[]);
-    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", 1, "single-key", 3));
+    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", 1, "single-key", 4));
     assert!(told.contains("settings: suite=smoke (profile default)"), "{told}");
     let (suite, seed, laws, dtypes, _) = check(&[], &["--profile", "ci"]);
     assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", 3, "value", 2));
@@ -253,7 +253,7 @@ const RIGHT: &str = "targets:\n  mine: {target: builtin:flash}\nprofiles:\n  ci:
 #[test]
 fn what_init_ci_writes_is_run() {
     for (service, path, annotation) in
-        [("--github", ".github/workflows/qkvet.yml", "::error "), ("--gitlab", ".gitlab-ci.yml", "QK221")]
+        [("--github", ".github/workflows/qkvet.yml", "::error "), ("--gitlab", ".gitlab-ci.yml", "QK312")]
     {
         let folder = folder();
         let at = folder.path();
@@ -272,15 +272,15 @@ fn what_init_ci_writes_is_run() {
         };
         job().expect(0, &["no finding"]);
         assert!(at.join(".qkvet/last/junit.xml").is_file() && at.join(".qkvet/last/report.html").is_file());
-        write(at, "qkvet.yaml", &RIGHT.replace("builtin:flash", "builtin:fault/gqa-modulo"));
+        write(at, "qkvet.yaml", &RIGHT.replace("builtin:flash", "builtin:fault/padding-counted"));
         let broken = job();
-        broken.expect(1, &[annotation, "QK221"]);
+        broken.expect(1, &[annotation, "QK312"]);
         if service == "--gitlab" {
             let named = file["qkvet"]["artifacts"]["reports"].as_object().expect("reports");
             for report in named.values() {
                 assert!(at.join(report.as_str().expect("a path")).is_file(), "{report}");
             }
-            assert!(read(at, ".qkvet/last/gitlab.json").contains("QK221"));
+            assert!(read(at, ".qkvet/last/gitlab.json").contains("QK312"));
         } else {
             let step = file["jobs"]["check"]["steps"]
                 .as_array()

@@ -28,14 +28,19 @@ pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(HELD))
 }
 
-/// A text as a scalar of YAML; quoted as JSON does it, unless it is plain beyond doubt.
+/// A text as a scalar of YAML: in quotes, with what is not printed escaped, unless it is plain beyond doubt.
 fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:-".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if begins && !text.ends_with(':') && text.contains([':', '/']) && text.chars().all(is_plain) {
         return text.to_owned();
     }
-    serde_json::Value::from(text).to_string()
+    let escaped = |c: char| match c {
+        // What JSON leaves as it is and YAML does not.
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    serde_json::Value::from(text).to_string().chars().map(escaped).collect()
 }
 
 #[cfg(test)]
