@@ -39,7 +39,7 @@ const PROFILES: &str = "targets:
 profiles:
   default: {suite: smoke, laws: [single-key], seed: 1}
   base: {suite: smoke, dtypes: [float32, float16], seed: 2}
-  ci: {extends: base, laws: [value], seed: 3, strict: true, reports: [junit=out/junit.xml]}
+  ci: {extends: base, laws: [value], seed: 3, jobs: 2, reports: [junit=out/junit.xml]}
 ";
 
 /// Suite, seed, laws and formats of a run.
@@ -65,6 +65,7 @@ fn what(finished: &Finished) -> (String, u64, Vec<String>, Vec<String>) {
 fn a_flag_wins_over_its_variable_that_over_the_profile() {
     let folder = folder();
     write(folder.path(), "qkvet.yaml", PROFILES);
+    std::fs::create_dir(folder.path().join("out")).expect("a folder");
     let check = |variables: &[(&str, &str)], args: &[&str]| {
         let finished = with(folder.path(), variables, &[&["check", "mine", "--format", "json"], args].concat());
         finished.expect(0, &[]);

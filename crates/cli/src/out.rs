@@ -1,11 +1,11 @@
-//! What is said: text on standard output, notices on standard error. Neither panics when it cannot be written, and characters of others
-//! move no cursor.
+//! What is said: text on standard output, notices on standard error. Neither panics when it cannot be written, and text of others
+//! moves no cursor and is no command of a CI service.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
-use qkvet_report::visible;
+use qkvet_report::{no_command, visible};
 
 use crate::exit::Failure;
 
@@ -25,7 +25,7 @@ macro_rules! tell {
 
 /// Text on standard output; that it could not be written is said in the end.
 pub(crate) fn say(text: Arguments<'_>) {
-    say_raw(&visible(&text.to_string()));
+    say_raw(&no_command(&visible(&text.to_string())));
 }
 
 /// The same of text that is visible already, and may have colors.
@@ -59,5 +59,5 @@ pub(crate) fn written() -> Result<(), Failure> {
 /// A line on standard error, which is not worth dying for.
 pub(crate) fn tell(text: Arguments<'_>) {
     let text = format!("{text}\n");
-    let _ = anstream::stderr().write_all(visible(&text).as_bytes());
+    let _ = anstream::stderr().write_all(no_command(&visible(&text)).as_bytes());
 }

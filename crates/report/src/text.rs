@@ -36,6 +36,19 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
+/// The text with a mark before lines that a CI service would take for commands of its own, such as `::error`, wherever they begin.
+pub fn no_command(text: &str) -> Cow<'_, str> {
+    let is_command = |line: &str| line.trim_start().starts_with("::") || line.trim_start().starts_with("##[");
+    if !text.lines().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let marked = |line: &str| {
+        let (space, rest) = line.split_at(line.len() - line.trim_start().len());
+        if is_command(line) { format!("{space}\\{rest}") } else { line.to_owned() }
+    };
+    text.split_inclusive('\n').map(marked).collect()
+}
+
 /// Text between tags or in an attribute of HTML and XML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -112,5 +125,12 @@ mod tests {
     fn long_text_is_cut() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
+    }
+
+    #[test]
+    fn commands_of_services_are_marked() {
+        let text = "a\n::error::x\n  ::add-mask::y\n##[group]z\nb :: c\n";
+        assert_eq!(no_command(text), "a\n\\::error::x\n  \\::add-mask::y\n\\##[group]z\nb :: c\n");
+        assert!(matches!(no_command("a :: b"), Cow::Borrowed(_)));
     }
 }
