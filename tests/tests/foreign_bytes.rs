@@ -403,7 +403,7 @@ fn answers_of_programs() {
     check(
         "hello",
         &[
-            br#"{"ok":true,"wire":1,"name":"libattn","version":"1.4","supports":["scale","causal"],"dtypes":["float32"]}"#.to_vec(),
+            br#"{"ok":true,"wire":1,"name":"libattn","version":"1.4","hint":"none"}"#.to_vec(),
             br#"{"ok":false,"wire":1,"message":"no device"}"#.to_vec(),
         ],
         |bytes| reader.hello(bytes).is_ok(),

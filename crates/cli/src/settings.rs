@@ -87,7 +87,19 @@ pub(crate) fn parse() -> Result<Args, Failure> {
     let (path, leaf) = leaf(&matches);
     let laid = laid(&path, leaf)?;
     let matches = if laid.is_empty() { matches } else { read(with(Args::command(), &path, &laid), &words)? };
+    tell_of(&laid, &matches);
     Args::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// Says what was laid and by whom, unless notices are not wanted.
+fn tell_of(laid: &[Laid], matches: &ArgMatches) {
+    let (_, leaf) = leaf(matches);
+    if laid.is_empty() || leaf.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|is_quiet| *is_quiet) {
+        return;
+    }
+    let all: Vec<String> =
+        laid.iter().map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.from)).collect();
+    tell!("settings: {}", all.join(", "));
 }
 
 /// The words by a parser; help and wrong words end the program.
@@ -150,13 +162,6 @@ fn laid(path: &str, leaf: &ArgMatches) -> Result<Vec<Laid>, Failure> {
         laid.push(one);
     }
     warn_of_strangers();
-    let is_quiet = leaf.try_get_one::<bool>("quiet").ok().flatten().copied().unwrap_or_default()
-        || laid.iter().any(|one| one.setting.key == "quiet" && one.values == ["true"]);
-    if !laid.is_empty() && !is_quiet {
-        let all: Vec<String> =
-            laid.iter().map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.from)).collect();
-        tell!("settings: {}", all.join(", "));
-    }
     Ok(laid)
 }
 
