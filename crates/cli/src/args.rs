@@ -1,16 +1,19 @@
 //! What can be typed.
 
+mod init;
 mod output;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use qkvet_prove::render::Style;
 use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
+pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use output::{OutputArgs, Wish};
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
@@ -87,26 +90,39 @@ pub(crate) enum Command {
         /// What to list
         what: Listed,
     },
-    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code
+    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code, or the configuration
     Explain {
-        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as row, or `language`
-        /// for all of those
+        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as row, `language` for all
+        /// of those, or `config` for the settings of qkvet.yaml and the environment
         name: String,
     },
-    /// Write the beginning of something
-    Init {
-        #[command(subcommand)]
-        what: Begun,
-    },
+    /// Write a qkvet.yaml, or the beginning of something else
+    #[command(args_conflicts_with_subcommands = true)]
+    Init(InitArgs),
     /// Answer qkvet-wire/1 with a function of a shared library: what `lib:` starts
     #[command(name = WORKER_COMMAND, hide = true)]
     NativeWorker {
         #[arg(allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Print what a shell needs to complete commands and flags
+    #[command(
+        after_help = "bash:  qkvet completions bash > ~/.local/share/bash-completion/completions/qkvet\nzsh:   qkvet completions zsh > ~/.zfunc/_qkvet   (a folder of fpath)\nfish:  qkvet completions fish > ~/.config/fish/completions/qkvet.fish"
+    )]
+    Completions {
+        /// Shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one for every command
+    Man {
+        /// Folder to write qkvet.1, qkvet-check.1 and so on to, made if it is not there
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report or wire
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report, wire or config
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -163,35 +179,6 @@ pub(crate) struct OnnxRunArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Begun {
-    /// A program that speaks qkvet-wire/1, with one function to fill in
-    #[command(
-        after_help = "Nothing is written over. The function that comes with it is right and slow: build the program, check it, then put\nyour own in its place."
-    )]
-    Harness(HarnessArgs),
-}
-
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct HarnessArgs {
-    /// Language
-    #[arg(long, value_enum)]
-    pub(crate) lang: HarnessLanguage,
-    /// Folder to write to, made if it is not there
-    #[arg(default_value = "qkvet-harness", value_name = "DIR")]
-    pub(crate) folder: PathBuf,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum HarnessLanguage {
-    C,
-    Cpp,
-    Rust,
-    Python,
-    Go,
-    Js,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -310,8 +297,11 @@ pub(crate) struct ProcessArgs {
     #[arg(long, default_value_t = Limits::START_TIMEOUT.as_secs_f64(), value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) start_timeout: f64,
     /// Configuration file; default: qkvet.yaml beside the target or above
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, env = "QKVET_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Profile of the configuration file, which says what flags are that are not given; default: the one called `default`, if there is one
+    #[arg(long, env = "QKVET_PROFILE", value_name = "NAME")]
+    pub(crate) profile: Option<String>,
 }
 
 /// What comes out.
@@ -320,7 +310,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
-    #[arg(long)]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) strict: bool,
 }
 
@@ -393,10 +383,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) scale_out: ScaleOutArgs,
     /// Stop at the first finding
-    #[arg(short = 'x', long)]
+    #[arg(short = 'x', long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) fail_fast: bool,
     /// No progress on stderr
-    #[arg(short, long)]
+    #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
@@ -488,7 +478,7 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     /// No progress on stderr
-    #[arg(short, long)]
+    #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     /// Put calls that no shard asked to the target itself
     #[arg(long)]

@@ -51,7 +51,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         let text = self.to_string();
         let text = if text.starts_with("error") { text } else { format!("error: {text}") };
-        anstream::eprintln!("{text}");
+        tell!("{text}");
         ExitCode::from(match self {
             Self::Start(_) | Self::Target(_) | Self::Run(RunError::Start(_)) => TARGET,
             _ => USAGE,

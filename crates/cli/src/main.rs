@@ -1,16 +1,19 @@
 //! The `qkvet` binary: arguments → configuration → call → exit code.
 
+#[macro_use]
+mod out;
+
 mod args;
 mod commands;
 mod exit;
+mod settings;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    match commands::run(args) {
+    let done = settings::parse().and_then(commands::run);
+    // What was said first, then what is wrong: both are known only when all of it is written.
+    match out::written().and(done) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }

@@ -4,7 +4,7 @@ use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{fingerprint, rule};
-use crate::text::visible;
+use crate::text::{visible, visible_json};
 
 /// The file that findings of targets without a known place are shown at: the one that names targets.
 const ELSEWHERE: &str = "qkvet.yaml";
@@ -31,5 +31,5 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
         })
     };
     let entries: Vec<Value> = summary.findings.iter().map(entry).collect();
-    serde_json::to_string_pretty(&entries).map(|text| text + "\n")
+    serde_json::to_string_pretty(&entries).map(|text| visible_json(text) + "\n")
 }

@@ -33,4 +33,4 @@ pub use progress::Progress;
 pub use sarif::sarif;
 pub use stream::{LiveStream, ndjson, ndjson_end};
 pub use terminal::{coverage, exit_line, finding, render};
-pub use text::{hanging, paragraph, plain, ratio};
+pub use text::{hanging, no_command, paragraph, plain, ratio, visible};

@@ -6,7 +6,7 @@ use qkvet_spec::{Finding, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{code, fingerprint, rule, word};
-use crate::text::{plain, visible};
+use crate::text::{plain, visible, visible_json};
 
 /// One SARIF log with one run.
 ///
@@ -44,7 +44,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
             "results": results,
         }],
     });
-    serde_json::to_string_pretty(&log).map(|text| text + "\n")
+    serde_json::to_string_pretty(&log).map(|text| visible_json(text) + "\n")
 }
 
 /// Laws that the run asked, then what was found beside them.

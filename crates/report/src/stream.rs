@@ -2,6 +2,8 @@
 
 use qkvet_spec::{Event, Outcome, StreamLine, Summary};
 
+use crate::text::visible_json;
+
 /// All lines of a finished run. Their schema is `qkvet schema stream`.
 ///
 /// # Errors
@@ -54,5 +56,5 @@ impl LiveStream {
 }
 
 fn line(one: &StreamLine) -> Result<String, serde_json::Error> {
-    serde_json::to_string(one).map(|text| text + "\n")
+    serde_json::to_string(one).map(|text| visible_json(text) + "\n")
 }

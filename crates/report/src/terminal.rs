@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Evidence, Finding, FindingKind, Summary, Verdict};
 
-use crate::text::{count, cut, ratio, visible};
+use crate::text::{count, cut, no_command, ratio, visible};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -53,7 +53,7 @@ pub fn render(summary: &Summary) -> String {
     }
     out.push_str(&coverage(summary));
     line(&mut out, &exit_line(summary));
-    out
+    no_command(&out).into_owned()
 }
 
 /// One finding, twelve lines at most.

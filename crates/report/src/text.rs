@@ -25,15 +25,38 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 
 /// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
 /// breaks and tabs, and marks that turn the direction of text.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A document of JSON with the same characters escaped as JSON does it: the same document.
+pub(crate) fn visible_json(text: String) -> String {
+    if !text.contains(is_hidden) {
+        return text;
+    }
+    let escaped = |c: char| if is_hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    text.chars().map(escaped).collect()
+}
+
+/// The text with a mark before lines that a CI service would take for commands of its own, such as `::error`, wherever they begin.
+pub fn no_command(text: &str) -> Cow<'_, str> {
+    let is_command = |line: &str| line.trim_start().starts_with("::") || line.trim_start().starts_with("##[");
+    if !text.lines().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let marked = |line: &str| {
+        let (space, rest) = line.split_at(line.len() - line.trim_start().len());
+        if is_command(line) { format!("{space}\\{rest}") } else { line.to_owned() }
+    };
+    text.split_inclusive('\n').map(marked).collect()
 }
 
 /// Text between tags or in an attribute of HTML and XML.
@@ -112,5 +135,20 @@ mod tests {
     fn long_text_is_cut() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
+    }
+
+    #[test]
+    fn a_document_stays_what_it_is() {
+        let value = serde_json::json!({ "a\u{9b}": "\u{1b}[2J\u{202e}\u{feff}\n\"\\" });
+        let text = visible_json(serde_json::to_string_pretty(&value).expect("JSON"));
+        assert!(!text.contains(is_hidden), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+    }
+
+    #[test]
+    fn commands_of_services_are_marked() {
+        let text = "a\n::error::x\n  ::add-mask::y\n##[group]z\nb :: c\n";
+        assert_eq!(no_command(text), "a\n\\::error::x\n  \\::add-mask::y\n\\##[group]z\nb :: c\n");
+        assert!(matches!(no_command("a :: b"), Cow::Borrowed(_)));
     }
 }

@@ -1,20 +1,25 @@
-//! `qkvet.yaml`: targets by name and what they declare.
+//! `qkvet.yaml`: targets by name and what they declare, and profiles of runs.
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+mod profile;
 
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::python::{Arrays, Layout};
+
+pub use profile::{DEFAULT_PROFILE, Profile, Setting};
 
 /// The file's name, looked for beside the target and upwards, then in the current folder and upwards.
 pub const CONFIG_FILE: &str = "qkvet.yaml";
 
 /// The whole file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Targets by name.
@@ -23,10 +28,13 @@ pub struct Config {
     /// Folder of the user's own specifications, relative to the file: laws in `laws/`, conventions in `conventions/`.
     #[serde(default)]
     pub specs: Option<PathBuf>,
+    /// How runs are done, by name: `--profile`.
+    #[serde(default)]
+    pub profiles: IndexMap<String, Profile>,
 }
 
 /// What one target declares.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetEntry {
     /// The target, paths relative to the file.
@@ -67,12 +75,34 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// An unreadable file, or YAML that does not fit, with its place.
+    /// An unreadable file, YAML that does not fit, a profile that extends none or itself, with its place.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let shown = path.display().to_string();
-        let source = std::fs::read_to_string(path)
-            .map_err(|error| SpecError::plain(format!("file at {shown}: expected a readable file, got: {error}")))?;
-        parse_yaml(&shown, &source)
+        Self::parse(&shown, &text(path, &shown)?)
+    }
+
+    /// Reads the text of a file, which is called `shown` in errors.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(shown: &str, source: &str) -> Result<Self, SpecError> {
+        let config: Self = parse_yaml(shown, source)?;
+        profile::check(&config.profiles, shown, source)?;
+        Ok(config)
+    }
+
+    /// What a profile of `file` says, with what it takes from those that it extends; paths are from the current folder. Nothing for
+    /// [`DEFAULT_PROFILE`] where the file has none.
+    ///
+    /// # Errors
+    /// A profile that is not there, with the nearest name.
+    pub fn settings(&self, profile: &str, file: &Path) -> Result<Vec<Setting>, SpecError> {
+        profile::settings(&self.profiles, profile, file)
+    }
+
+    /// The JSON Schema of the file.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).into()
     }
 
     /// The nearest `qkvet.yaml` in `folder` or above it.
@@ -143,9 +173,12 @@ fn is_yaml(path: &Path) -> bool {
 }
 
 fn text(path: &Path, shown: &str) -> Result<String, SpecError> {
-    let failed = |got: String| SpecError::plain(format!("file at {shown}: expected a readable text, got: {got}"));
+    let failed = |got: String| SpecError::plain(format!("file at {shown}: expected a readable file, got: {got}"));
     let about = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
-    if !about.is_file() || about.len() > MOST_BYTES {
+    if !about.is_file() {
+        return Err(failed("no plain file".to_owned()));
+    }
+    if about.len() > MOST_BYTES {
         return Err(failed(format!("{} bytes", about.len())));
     }
     std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))

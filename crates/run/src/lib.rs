@@ -17,6 +17,7 @@ pub mod record;
 mod repro;
 pub mod runner;
 pub mod target;
+pub mod whole;
 mod wire;
 
-pub use wire::WireError;
+pub use wire::{AnswerReader, WireError};

@@ -1,12 +1,12 @@
 //! `qkvet adequacy`: which faults a suite notices, by which laws, in which formats.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use qkvet_diagnose::FORMATS;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{Catalog, CheckedLaw, Fault};
 
+use super::launch::write_text;
 use super::setup;
 use crate::args::{AdequacyArgs, ProofFormat};
 use crate::exit::{FINDINGS, Failure, HELD};
@@ -33,8 +33,7 @@ pub(super) fn adequacy(args: &AdequacyArgs) -> Result<ExitCode, Failure> {
             text.map_err(|error| Failure::Usage(format!("report: {error}")))? + "\n"
         }
     };
-    // A closed pipe is the reader's choice.
-    drop(anstream::stdout().write_all(text.as_bytes()));
+    write_text(&text)?;
     let is_adequate = report.gaps().next().is_none() && report.alarms.is_empty();
     Ok(ExitCode::from(if is_adequate { HELD } else { FINDINGS }))
 }

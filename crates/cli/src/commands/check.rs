@@ -34,10 +34,10 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
     let notices = own_laws::notices(&laws, catalog, has_conventions)?;
     if let Some(Engine::Ray) = args.scale_out.engine {
         for notice in &notices {
-            anstream::eprintln!("{notice}");
+            tell!("{notice}");
         }
         for line in contracts(&target, &args.on.declared.contract, &dtypes, catalog)?.unused {
-            anstream::eprintln!("warning: {line}");
+            tell!("warning: {line}");
         }
         conventions(&target, &args.on.declared.convention, catalog)?;
         return scale_out::scale_out(args);

@@ -1,6 +1,5 @@
 //! `qkvet doctor TARGET`: the whole conversation with a program, once, with every message shown.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,9 +38,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
     }
     let mut text = DoctorText::default();
-    let mut stdout = anstream::stdout();
-    // A closed pipe is the reader's choice.
-    let mut show = |text: &str| drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+    let show = crate::out::say_raw;
     let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event))) else {
         let name = &target.name;
         let got = match target.kind {

@@ -65,7 +65,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     for case in &cases {
         writer.write(case)?;
     }
-    anstream::println!("{} cases as {} in {}", cases.len(), format.extension(), args.out.display());
+    say!("{} cases as {} in {}", cases.len(), format.extension(), args.out.display());
     Ok(ExitCode::from(HELD))
 }
 

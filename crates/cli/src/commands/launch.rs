@@ -1,6 +1,6 @@
 //! One run from what was chosen to the report and the exit code.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use super::reports::{Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::{Failure, code};
+use crate::out::{say_raw, written};
 use qkvet_run::contracts::{Chosen, contracts};
 
 /// What is judged.
@@ -74,10 +75,10 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         stop: &stop,
     };
     for notice in &subject.notices {
-        anstream::eprintln!("{notice}");
+        tell!("{notice}");
     }
     for line in &unused {
-        anstream::eprintln!("warning: {line}");
+        tell!("warning: {line}");
     }
     if target.kind.is_foreign() {
         progress.note(&format!("loading {}", target.name));
@@ -91,7 +92,7 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         let path = manner.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
         write_shard(&path, &config, sharding, &summary)?;
         if !manner.quiet {
-            anstream::eprintln!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
+            tell!("shard {} is at {}; `qkvet merge` joins them", sharding.shard, path.display());
         }
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
@@ -103,16 +104,10 @@ fn shard_file(shard: Shard) -> PathBuf {
     PathBuf::from(setup::STORE).join("shards").join(format!("{}-of-{}.jsonl", shard.number(), shard.count()))
 }
 
-/// Text on standard output.
+/// Text on standard output, all of it.
 pub(super) fn write_text(text: &str) -> Result<(), Failure> {
-    let mut stdout = anstream::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // A closed pipe is the reader's choice.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Usage(format!("report: expected to be written, got: {error}")))
-        }
-        _ => Ok(()),
-    }
+    say_raw(text);
+    written()
 }
 
 /// Signals this near to the first are the same wish.

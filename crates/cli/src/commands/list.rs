@@ -30,7 +30,7 @@ pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
 fn faults(catalog: &Catalog) {
     for (at, family) in catalog.families.values().enumerate() {
         let own = catalog.faults.values().filter(|fault| fault.family == family.family);
-        anstream::println!("{}{} ({})", if at > 0 { "\n" } else { "" }, family.title, family.family);
+        say!("{}{} ({})", if at > 0 { "\n" } else { "" }, family.title, family.family);
         table("  ", own.map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())));
     }
 }
@@ -43,11 +43,11 @@ fn contracts(catalog: &Catalog) {
     };
     let (checked, narrow): (Vec<_>, Vec<_>) =
         catalog.contracts.values().partition(|contract| Dtype::CHECKED.contains(&contract.dtype));
-    anstream::println!("Contracts, written as --contract bf16-flash");
+    say!("Contracts, written as --contract bf16-flash");
     table("  ", checked.into_iter().map(row));
-    anstream::println!("\nContracts of formats in which `qkvet check` does not call yet");
+    say!("\nContracts of formats in which `qkvet check` does not call yet");
     table("  ", narrow.into_iter().map(|contract| (contract.contract.clone(), contract.title.clone())));
-    anstream::println!("\nModifiers, written behind a contract as in --contract bf16-flash+split-kv+tile-64");
+    say!("\nModifiers, written behind a contract as in --contract bf16-flash+split-kv+tile-64");
     table("  ", catalog.modifiers.values().map(|one| (format!("+{}", one.modifier), one.title.clone())));
 }
 
@@ -55,6 +55,6 @@ fn table(indent: &str, lines: impl Iterator<Item = (String, String)>) {
     let lines: Vec<_> = lines.collect();
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, title) in lines {
-        anstream::println!("{indent}{name:width$}  {title}");
+        say!("{indent}{name:width$}  {title}");
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn tell_unanswered(&self, hint: &str) {
-        anstream::eprintln!(
+        tell!(
             "notice: no shard asked {} of the calls that look for smaller witnesses: one may be larger than need be\n{hint}",
             self.unanswered
         );

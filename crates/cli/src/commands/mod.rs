@@ -2,6 +2,7 @@
 
 mod adequacy;
 mod check;
+mod completions;
 mod doctor;
 mod exam;
 mod explain;
@@ -9,6 +10,7 @@ mod frozen;
 mod init;
 mod launch;
 mod list;
+mod man;
 mod merge;
 mod native_worker;
 mod onnx;
@@ -24,7 +26,7 @@ mod setup;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Begun, Command, Onnx};
+use crate::args::{Args, Begun, Command, InitArgs, Onnx};
 use crate::exit::Failure;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -43,7 +45,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Onnx { what: Onnx::Run(args) } => onnx::run_backend(&args),
         Command::List { what } => list::list(what),
         Command::Explain { name } => explain::explain(&name),
-        Command::Init { what: Begun::Harness(args) } => init::harness(&args),
+        Command::Init(InitArgs { what: Some(Begun::Harness(args)), .. }) => init::harness(&args),
+        Command::Init(InitArgs { what: Some(Begun::Ci(args)), .. }) => init::ci(&args),
+        Command::Init(args) => init::config(&args),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { out } => man::man(out.as_deref()),
         Command::NativeWorker { words } => native_worker::native_worker(&words),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),
     }

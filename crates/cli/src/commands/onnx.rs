@@ -39,7 +39,7 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     let dtypes = frozen::dtypes(&stated);
     let mut target = target(args, opset)?;
     let Chosen { by_dtype, unused } = contracts(&target, &args.contract, &dtypes, &catalog)?;
-    unused.iter().for_each(|line| anstream::eprintln!("warning: {line}"));
+    unused.iter().for_each(|line| tell!("warning: {line}"));
     let allowance = Allowance::of(&stated, |dtype| Some(by_dtype.get(&dtype)?.contract.as_str()));
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
@@ -153,9 +153,9 @@ pub(super) fn export(catalog: &Catalog, cases: &[FrozenCase], version: i64, out:
             Err(reason) => *left_out.entry(reason).or_default() += 1,
         }
     }
-    anstream::println!("{written} node tests of opset {version} in {}", out.display());
+    say!("{written} node tests of opset {version} in {}", out.display());
     for (reason, n) in &left_out {
-        anstream::println!("  left out {n}: {reason}");
+        say!("  left out {n}: {reason}");
     }
     if written == 0 {
         let got = format!("none of {} cases", cases.len());

@@ -25,7 +25,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
     let Chosen { by_dtype, unused } = contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
     for line in &unused {
-        anstream::eprintln!("warning: {line}");
+        tell!("warning: {line}");
     }
     let Some((dtype, contract)) = by_dtype.into_iter().next() else {
         return Err(Failure::Usage(format!("--dtype {}: expected a format with a contract, got none", args.dtype)));

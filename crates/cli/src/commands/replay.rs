@@ -162,30 +162,30 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     let law = &again.law;
     let fixed = again.was.as_ref().filter(|_| outcome.verdict == Verdict::Pass);
     let word = if fixed.is_some() { "FIXED" } else { outcome.verdict.word() };
-    anstream::println!("{word}  {}: {}", law.law.law, law.law.title);
+    say!("{word}  {}: {}", law.law.law, law.law.title);
     if let Some(was) = fixed {
-        anstream::println!("  was       {}  {}", was.verdict, was.title);
+        say!("  was       {}  {}", was.verdict, was.title);
     }
-    anstream::println!("  case      {} on {}", case_id(&again.case), again.target.name);
+    say!("  case      {} on {}", case_id(&again.case), again.target.name);
     if !again.conventions.is_empty() {
-        anstream::println!("  declared  {}", again.conventions.join(", "));
+        say!("  declared  {}", again.conventions.join(", "));
     }
-    anstream::println!("  call      {}", describe_call(&again.case));
+    say!("  call      {}", describe_call(&again.case));
     for line in describe_inputs(law, &again.case) {
-        anstream::println!("            {line}");
+        say!("            {line}");
     }
     if let Some(evidence) = &outcome.evidence {
-        anstream::println!("  at        {}", evidence.place);
-        anstream::println!("  expected  {}", evidence.expected);
-        anstream::println!("  got       {}", evidence.got);
+        say!("  at        {}", evidence.place);
+        say!("  expected  {}", evidence.expected);
+        say!("  got       {}", evidence.got);
         if let Some(stderr) = &evidence.stderr {
-            anstream::println!("  stderr    {stderr}");
+            say!("  stderr    {stderr}");
         }
     }
     if let Some(margin) = margin(outcome) {
-        anstream::println!("  margin    {margin}");
+        say!("  margin    {margin}");
     }
-    anstream::println!("  contract  {}", contract.contract);
+    say!("  contract  {}", contract.contract);
 }
 
 /// How near the bound the target came, or how far beyond.

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{LiveStream, ReportFormat, markdown, ndjson_end, render, write_as};
+use qkvet_run::whole::write_whole;
 use qkvet_spec::{Catalog, Event, Summary};
 
 use super::launch::write_text;
@@ -95,7 +96,7 @@ pub(super) fn write_files(summary: &Summary, catalog: &Catalog, args: &OutputArg
             None => {
                 let path = last_folder()?.join(format.file_name());
                 write_file(&path, &text)?;
-                anstream::eprintln!("report: {}", path.display());
+                tell!("report: {}", path.display());
             }
         }
     }
@@ -126,7 +127,7 @@ fn keep(summary: &Summary, catalog: &Catalog) {
         write_file(&folder.join(ReportFormat::Json.file_name()), &text)
     });
     if let Err(failure) = written {
-        anstream::eprintln!("warning: `qkvet report` will not find this run: {failure}");
+        tell!("warning: `qkvet report` will not find this run: {failure}");
     }
 }
 
@@ -140,29 +141,13 @@ fn last_folder() -> Result<PathBuf, Failure> {
     fs::create_dir_all(&folder).map_err(fail)?;
     let ignore = store.join(".gitignore");
     if !ignore.is_file() {
-        fs::write(&ignore, "*\n").map_err(fail)?;
+        write_whole(&ignore, b"*\n").map_err(fail)?;
     }
     Ok(folder)
 }
 
-/// Writes a file as a whole or not at all: another one beside it takes its place.
+/// Writes a file as a whole or not at all.
 fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::Usage(format!("report at {}: expected to be written, got: {error}", path.display()))
-    };
-    let is_plain = fs::metadata(path).map_or(true, |about| about.is_file());
-    let Some(name) = path.file_name().filter(|_| is_plain) else {
-        // A device or a pipe, such as /dev/stdout; a folder is refused by the system.
-        return fs::write(path, text).map_err(fail);
-    };
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // Half a file is of no use to anyone.
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(fail)
+    write_whole(path, text.as_bytes())
+        .map_err(|error| Failure::Usage(format!("report at {}: expected to be written, got: {error}", path.display())))
 }

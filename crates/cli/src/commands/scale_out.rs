@@ -80,7 +80,7 @@ impl Folder {
             std::fs::remove_dir_all(&path).map_err(fail)?;
         }
         std::fs::create_dir_all(&path).map_err(fail)?;
-        std::fs::write(Path::new(setup::STORE).join(".gitignore"), "*\n").map_err(fail)?;
+        qkvet_run::whole::write_whole(&Path::new(setup::STORE).join(".gitignore"), b"*\n").map_err(fail)?;
         Ok(Self { path })
     }
 }
@@ -105,7 +105,7 @@ fn drive(args: &CheckArgs, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Opti
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().map_err(fail)?;
     let ended = wait(&mut child, stop).map_err(fail)?;
     if stop.load(Ordering::Relaxed) {
-        anstream::eprintln!("interrupted: no report, for shards are missing");
+        tell!("interrupted: no report, for shards are missing");
         return Ok(Some(INTERRUPTED));
     }
     // A traceback of the interpreter is no finding.
@@ -152,7 +152,7 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     let TargetArgs { declared, arrays, layout, device, call, constant, process } = on;
     let DeclaredArgs { convention, contract } = declared;
     // The interpreter is that of the node.
-    let ProcessArgs { python: _, timeout, start_timeout, config } = process;
+    let ProcessArgs { python: _, timeout, start_timeout, config, profile: _ } = process;
     let mut words: Vec<OsString> = Vec::new();
     let mut say = |flag: &str, value: OsString| words.push([OsString::from(flag), value].join("=".as_ref()));
     say("--suite", suite.into());
@@ -181,6 +181,8 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     say("--timeout", timeout.to_string().into());
     say("--start-timeout", start_timeout.to_string().into());
     config.iter().for_each(|path| say("--config", path.into()));
+    // What a profile says is in the words already.
+    say("--profile", "".into());
     if *fail_fast {
         words.push("--fail-fast".into());
     }
@@ -215,7 +217,7 @@ mod tests {
         };
         let report = of(ReportArgs::augment_args(clap::Command::new("")));
         let own = of(ScaleOutArgs::augment_args(clap::Command::new("")));
-        let left_out = ["quiet", "jobs", "shard", "shard_file", "cases", "python", "help"];
+        let left_out = ["quiet", "jobs", "shard", "shard_file", "cases", "python", "profile", "help"];
         for argument in check.get_arguments().filter(|one| one.get_long().is_some()) {
             let id = argument.get_id().as_str();
             if [&report, &own].iter().any(|ids| ids.iter().any(|one| one == id)) || left_out.contains(&id) {
@@ -236,7 +238,7 @@ mod tests {
             words.push(value.map_or(format!("--{flag}"), |value| format!("--{flag}={value}")).into());
             flags.push(flag);
         }
-        words.push("target.py:attention".into());
+        words.extend(["--profile=", "target.py:attention"].map(OsString::from));
         let whole = parsed(&words);
         let shard = parsed(&check_words(&whole));
         assert_eq!(format!("{whole:?}"), format!("{shard:?}"), "{flags:?}");

@@ -2,23 +2,33 @@
 
 use std::process::ExitCode;
 
+use qkvet_run::config::Config;
 use qkvet_spec::{SCHEMAS, nearest};
 
 use crate::exit::Failure;
 
+/// The file `qkvet.yaml`, which `run` reads.
+const CONFIG: &str = "config";
+
+fn names() -> impl Iterator<Item = &'static str> {
+    SCHEMAS.into_iter().chain([CONFIG])
+}
+
 pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure> {
     let Some(name) = name.filter(|_| !list) else {
-        for name in SCHEMAS {
-            anstream::println!("{name}");
+        for name in names() {
+            say!("{name}");
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let Some(schema) = qkvet_spec::schema(name) else {
-        let hint = nearest(name, SCHEMAS)
-            .map_or_else(|| format!("known: {}", SCHEMAS.join(", ")), |near| format!("did you mean `{near}`?"));
+    let known = if name == CONFIG { Some(Config::schema()) } else { qkvet_spec::schema(name) };
+    let Some(schema) = known else {
+        let known: Vec<&str> = names().collect();
+        let hint = nearest(name, names())
+            .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
         return Err(Failure::Usage(format!("schema `{name}`: expected a known format\nhint: {hint}")));
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Usage(format!("schema: {error}")))?;
-    anstream::println!("{text}");
+    say!("{text}");
     Ok(ExitCode::SUCCESS)
 }

@@ -185,9 +185,13 @@ pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Failure> {
     if !Path::new(name).extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
         return Ok(None);
     }
-    let size = std::fs::metadata(name)
-        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?
-        .len();
+    let about = std::fs::metadata(name)
+        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?;
+    // A pipe that nobody writes to would be waited for.
+    if !about.is_file() {
+        return Err(Failure::Usage(format!("file at {name}: expected a readable file, got something else")));
+    }
+    let size = about.len();
     if size > 1 << 20 {
         return Err(Failure::Usage(format!("file at {name}: expected at most 1 MiB, got {size} bytes")));
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
@@ -15,6 +15,7 @@ use super::Sharding;
 use super::response::{StoredAnswer, StoredResponse};
 use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
+use crate::whole::write_whole_with;
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";
@@ -159,21 +160,20 @@ pub fn write_shard(
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
     }
-    let unfinished = path.with_extension("part");
-    let mut to = BufWriter::new(File::create(&unfinished).map_err(|error| fail(&error))?);
-    let mut line = |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
     let answers = sharding.recording.answers();
     let n_answers = answers.values().map(Vec::len).sum();
     let header = Header::new(config, suite, sharding, summary, n_answers);
-    line(serde_json::to_string(&header).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
-    for (call, all) in answers {
-        for StoredAnswer { response, ended } in all {
-            let answer = Answer { call: call.clone(), response, ended };
-            line(serde_json::to_string(&answer).map_err(|error| fail(&error))?).map_err(|error| fail(&error))?;
+    let written = write_whole_with(path, |to| {
+        let mut line = |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
+        line(serde_json::to_string(&header)?)?;
+        for (call, all) in answers {
+            for StoredAnswer { response, ended } in all {
+                line(serde_json::to_string(&Answer { call: call.clone(), response, ended })?)?;
+            }
         }
-    }
-    to.flush().map_err(|error| fail(&error))?;
-    std::fs::rename(&unfinished, path).map_err(|error| fail(&error))
+        Ok(())
+    });
+    written.map_err(|error| fail(&error))
 }
 
 /// A file that was read.
@@ -191,7 +191,12 @@ pub(super) struct ShardFile {
 /// A file that is unreadable, of another format, or cut off.
 pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     let fail = |message: String| ShardError::File { path: path.to_owned(), message };
-    let file = File::open(path).map_err(|error| fail(format!("expected a readable file, got: {error}")))?;
+    let unreadable = |error: std::io::Error| fail(format!("expected a readable file, got: {error}"));
+    // A pipe that nobody writes to would be waited for.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(fail("expected a readable file, got something else".to_owned()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
     let mut lines = BufReader::new(file).lines().enumerate();
     let mut next = || match lines.next() {
         Some((at, line)) => {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::RunConfig;
 use crate::config::below_current;
 use crate::python::{Arrays, Layout};
+use crate::whole::write_whole;
 
 /// No stored case is longer: a longer file is refused before it is read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -207,7 +208,7 @@ pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), StoreError> {
-    std::fs::write(path, text)
+    write_whole(path, text.as_bytes())
         .map_err(|error| StoreError { path: path.to_owned(), message: format!("expected to be written, got: {error}") })
 }
 

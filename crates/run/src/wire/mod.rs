@@ -3,12 +3,14 @@
 mod answer;
 mod error;
 mod hex;
+mod reader;
 mod request;
 mod scratch;
 
 pub(crate) use answer::{Asked, Reply, read_hello, read_reply};
 pub use error::WireError;
 pub(crate) use error::quoted;
+pub use reader::AnswerReader;
 pub(crate) use request::{hello, line, run_request, whole_numbers};
 pub(crate) use scratch::Scratch;
 

@@ -32,7 +32,7 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     }
     files.iter().try_for_each(|file| write(out, file))?;
     let sheets = files.iter().filter(|file| !file.secret).count();
-    anstream::println!(
+    say!(
         "{}: {} variants of seed {}; {sheets} files in student/, {} in key/",
         out.display(),
         args.variants,

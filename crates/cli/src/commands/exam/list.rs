@@ -19,10 +19,10 @@ pub(super) fn list() -> Result<ExitCode, Failure> {
     let questions: Vec<(String, String)> =
         library.iter().map(|question| (question.question.question.clone(), question.question.title.clone())).collect();
     for (heading, lines) in [("Problem sets", sets), ("Questions", questions)] {
-        anstream::println!("{heading}");
+        say!("{heading}");
         let width = lines.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
         for (id, title) in lines {
-            anstream::println!("  {id:width$}  {title}");
+            say!("  {id:width$}  {title}");
         }
     }
     Ok(ExitCode::from(HELD))

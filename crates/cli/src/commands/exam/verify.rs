@@ -42,9 +42,9 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
         wrong.extend(differing(folder, key, &catalog));
     }
     for reason in &wrong {
-        anstream::println!("wrong  {reason}");
+        say!("wrong  {reason}");
     }
-    anstream::println!(
+    say!(
         "{} keys: {answers} answers and {mistakes} values of mistakes derived again by the engine; {} wrong",
         keys.len(),
         wrong.len()

@@ -1,5 +1,6 @@
 //! `qkvet explain`: one word that stands in a report, a specification or a call, in full.
 
+mod config;
 mod contract;
 mod language;
 mod option;
@@ -12,6 +13,7 @@ use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
 use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Word, nearest};
 
+use self::config::{CONFIG, explain_config};
 use self::contract::{explain_contract, explain_modifier};
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
@@ -26,6 +28,10 @@ const LANGUAGE: &str = "language";
 const LABEL: usize = 14;
 
 pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
+    if name == CONFIG {
+        explain_config()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let catalog = setup::catalog(None, None)?;
     let by_code = |fault: &&Fault| fault.code.eq_ignore_ascii_case(name);
     let as_declared = |one: &&Convention| format!("{}={}", one.field, one.value) == name;
@@ -45,18 +51,18 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     } else if let Some((word, text)) = words().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
         explain_word(word, text);
     } else if name == LANGUAGE {
-        anstream::print!("{}", language::page(&catalog));
+        crate::out::say_raw(&language::page(&catalog));
     } else if let Some(argument) = Argument::called(name) {
         explain_argument(argument, &catalog);
         // `mask` is a domain too.
         of_language.iter().for_each(|word| {
-            anstream::println!();
+            say!();
             explain_of_language(word, &catalog);
         });
     } else if !of_language.is_empty() {
         of_language.iter().enumerate().for_each(|(at, word)| {
             if at > 0 {
-                anstream::println!();
+                say!();
             }
             explain_of_language(word, &catalog);
         });
@@ -75,7 +81,7 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     }
     // `scale` is an option and a family of faults.
     if let Some(family) = catalog.families.get(name) {
-        anstream::println!();
+        say!();
         explain_family(family, &catalog);
     }
     Ok(ExitCode::SUCCESS)
@@ -95,7 +101,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
     known.extend(ids.into_iter().flatten().cloned());
     known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
     let of_language: Vec<String> = Word::all().into_iter().map(|word| word.name).collect();
-    let of_language = || of_language.iter().map(String::as_str).chain([LANGUAGE]).filter(|word| word.len() > 2);
+    let of_language = || of_language.iter().map(String::as_str).chain([LANGUAGE, CONFIG]).filter(|word| word.len() > 2);
     let as_word = name.to_uppercase();
     let known = || known.iter().map(String::as_str);
     let hint = nearest(name, known())
@@ -111,10 +117,10 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
 }
 
 fn explain_family(family: &FaultFamily, catalog: &Catalog) {
-    anstream::println!("faults: {}\n{}\n", family.family, family.title);
-    anstream::println!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
+    say!("faults: {}\n{}\n", family.family, family.title);
+    say!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
     for fault in catalog.faults.values().filter(|fault| fault.family == family.family) {
-        anstream::println!("{}         {}: {}", fault.code, fault.fault, fault.title);
+        say!("{}         {}: {}", fault.code, fault.fault, fault.title);
     }
 }
 
@@ -126,98 +132,98 @@ fn labeled(label: &str, text: &str) -> String {
 }
 
 fn explain_fault(fault: &Fault, catalog: &Catalog) {
-    anstream::println!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
+    say!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
     if let Some(family) = catalog.families.get(&fault.family) {
-        anstream::println!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
-        anstream::println!("{}", labeled("family", &format!("{} (`qkvet explain {}`)", family.title, family.family)));
+        say!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
+        say!("{}", labeled("family", &format!("{} (`qkvet explain {}`)", family.title, family.family)));
     }
     if let Some(when) = &fault.when {
-        anstream::println!("strikes when  {}", when.text());
+        say!("strikes when  {}", when.text());
     }
     if let Some(when) = &fault.equivalent_when {
-        anstream::println!("harmless when {}", when.text());
+        say!("harmless when {}", when.text());
     }
     for seen in &fault.seen {
-        anstream::println!("seen in       {seen}");
+        say!("seen in       {seen}");
     }
     if fault.student {
-        anstream::println!("students make it");
+        say!("students make it");
     }
     for law in catalog.laws.values().filter(|law| law.law.catches.contains(&fault.fault)) {
-        anstream::println!("breaks law    {}", law.law.law);
+        say!("breaks law    {}", law.law.law);
     }
-    anstream::println!("try           qkvet check builtin:fault/{}", fault.fault);
+    say!("try           qkvet check builtin:fault/{}", fault.fault);
 }
 
 fn explain_law(checked: &CheckedLaw) {
     let law = &checked.law;
-    anstream::println!("law {}\n{}\n", law.law, law.title);
+    say!("law {}\n{}\n", law.law, law.title);
     for (name, domain) in &law.given {
-        anstream::println!("given   {name}: {}", domain.text);
+        say!("given   {name}: {}", domain.text);
     }
     for (name, value) in &law.lets {
-        anstream::println!("let     {name} = {}", value.text);
+        say!("let     {name} = {}", value.text);
     }
     if let Some(condition) = &law.condition {
-        anstream::println!("where   {}", condition.text());
+        say!("where   {}", condition.text());
     }
     match (&law.expect, law.observe) {
-        (Some(expect), _) => anstream::println!("expect  {}", expect.text),
-        (None, Some(observe)) => anstream::println!("observe {}", observe.name()),
+        (Some(expect), _) => say!("expect  {}", expect.text),
+        (None, Some(observe)) => say!("observe {}", observe.name()),
         (None, None) => {}
     }
     if let Some(misfit) = law.misfit {
-        anstream::println!("misfit  {}", misfit.name());
+        say!("misfit  {}", misfit.name());
     }
     if checked.asks() {
         let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
-        anstream::println!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
+        say!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
         let catches = if law.catches.is_empty() { "none".to_owned() } else { law.catches.join(", ") };
-        anstream::println!("catches {catches}");
+        say!("catches {catches}");
     }
-    anstream::println!("true by {}", law.proof.name());
+    say!("true by {}", law.proof.name());
     if let Some(contrast) = &law.contrast {
-        anstream::println!("beside  {contrast}");
+        say!("beside  {contrast}");
     }
     for source in &law.sources {
-        anstream::println!("from    {source}");
+        say!("from    {source}");
     }
     let proved = Proved::new(checked);
-    anstream::println!("\n{}\n\n{}", proved.statement(Style::Unicode), proved.proof(Style::Unicode));
+    say!("\n{}\n\n{}", proved.statement(Style::Unicode), proved.proof(Style::Unicode));
 }
 
 fn explain_convention(convention: &Convention) {
     let Convention { field, value, title, standard, .. } = convention;
-    anstream::println!("convention {field}={value}\n{title}\nstandard: {standard}");
+    say!("convention {field}={value}\n{title}\nstandard: {standard}");
     for seen in &convention.seen {
-        anstream::println!("seen in  {seen}");
+        say!("seen in  {seen}");
     }
-    anstream::println!("declare  --convention {field}={value}");
+    say!("declare  --convention {field}={value}");
 }
 
 fn explain_suite(suite: &Suite, catalog: &Catalog) -> Result<(), Failure> {
-    anstream::println!("suite {}\n{}\n", suite.suite, suite.title);
+    say!("suite {}\n{}\n", suite.suite, suite.title);
     let laws = catalog.suite_laws(suite)?;
     let cases = qkvet_gen::plans(suite, &laws, &suite.dtypes, 0).len();
-    anstream::println!("cases    {cases}");
+    say!("cases    {cases}");
     let named: Vec<&str> = laws.iter().map(|law| law.law.law.as_str()).collect();
     let all = named.len() == catalog.asking_laws().count();
-    anstream::println!("laws     {}", if all { format!("all {}", named.len()) } else { named.join(", ") });
+    say!("laws     {}", if all { format!("all {}", named.len()) } else { named.join(", ") });
     let formats: Vec<&str> = suite.dtypes.iter().map(|dtype| dtype.name()).collect();
-    anstream::println!("formats  {}", formats.join(", "));
+    say!("formats  {}", formats.join(", "));
     let queries = suite.shapes.iter().map(|dims| dims.n_q);
     let keys = suite.shapes.iter().map(|dims| dims.n_k);
     if let (Some(least), Some(most), Some(fewest), Some(longest)) =
         (queries.clone().min(), queries.max(), keys.clone().min(), keys.max())
     {
-        anstream::println!("shapes   {}, n_q {least}–{most}, n_k {fewest}–{longest}", suite.shapes.len());
+        say!("shapes   {}, n_q {least}–{most}, n_k {fewest}–{longest}", suite.shapes.len());
     }
     let beyond = if suite.extended.is_some() { CallOption::ALL.as_slice() } else { &CallOption::ALL[..4] };
     let options: Vec<&str> = beyond.iter().map(|option| option.name()).collect();
-    anstream::println!("options  {}", options.join(", "));
+    say!("options  {}", options.join(", "));
     if let Some(frozen) = &suite.frozen {
-        anstream::println!("frozen   version {}, {} shapes", frozen.version, frozen.shapes.len());
+        say!("frozen   version {}, {} shapes", frozen.version, frozen.shapes.len());
     }
-    anstream::println!("use      qkvet check TARGET --suite {}", suite.suite);
+    say!("use      qkvet check TARGET --suite {}", suite.suite);
     Ok(())
 }

@@ -109,16 +109,16 @@ impl Argument {
 
 pub(super) fn explain_argument(argument: Argument, catalog: &Catalog) {
     let Argument { name, option, meaning, value, absent } = argument;
-    anstream::println!("{} {name}\n\n{}\n", if option.is_some() { "option" } else { "result" }, paragraph(meaning));
-    anstream::println!("given    {value}");
-    anstream::println!("absent   {absent}");
+    say!("{} {name}\n\n{}\n", if option.is_some() { "option" } else { "result" }, paragraph(meaning));
+    say!("given    {value}");
+    say!("absent   {absent}");
     for (_, names) in argument.arguments() {
-        anstream::println!("argument {}", names.join(" or "));
+        say!("argument {}", names.join(" or "));
     }
     let Some(option) = option else { return };
     for convention in catalog.conventions.values().filter(|convention| convention.option == Some(option)) {
-        anstream::println!("declare  --convention {}={}: {}", convention.field, convention.value, convention.title);
+        say!("declare  --convention {}={}: {}", convention.field, convention.value, convention.title);
     }
     let laws = catalog.laws.values().filter(|law| law.law.options.contains(&option)).count();
-    anstream::println!("laws     {laws} of {} range over it", catalog.asking_laws().count());
+    say!("laws     {laws} of {} range over it", catalog.asking_laws().count());
 }

@@ -55,7 +55,7 @@ Not run, or not to its end: the run was stopped before, or the output of an offl
 
 pub(super) fn explain_word(word: &str, text: &str) {
     let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word);
-    anstream::println!("{} {word}\n\n{}\n", if verdict.is_some() { "verdict" } else { "word" }, paragraph(text));
+    say!("{} {word}\n\n{}\n", if verdict.is_some() { "verdict" } else { "word" }, paragraph(text));
     let code = match verdict {
         Some(Verdict::Error) => format!("{FINDINGS}, {TARGET} for a broken protocol"),
         Some(Verdict::Suspect | Verdict::Inconclusive) => format!("{HELD}, {FINDINGS} under --strict"),
@@ -64,5 +64,5 @@ pub(super) fn explain_word(word: &str, text: &str) {
         None if word == "FIXED" => HELD.to_string(),
         _ => FINDINGS.to_string(),
     };
-    anstream::println!("exit code {code}");
+    say!("exit code {code}");
 }

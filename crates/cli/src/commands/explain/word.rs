@@ -9,18 +9,18 @@ pub(super) fn called(name: &str) -> Vec<Word> {
 }
 
 pub(super) fn explain_of_language(word: &Word, catalog: &Catalog) {
-    anstream::println!("{} {}\n\n{}\n", word.kind.name(), word.usage, paragraph(&word.meaning));
+    say!("{} {}\n\n{}\n", word.kind.name(), word.usage, paragraph(&word.meaning));
     if let Some((parts, whole)) = word.types() {
         let width = parts.iter().map(|(part, _)| part.len()).max().unwrap_or(0).max(5);
         for (part, ty) in &parts {
-            anstream::println!("{part:width$}  {ty}");
+            say!("{part:width$}  {ty}");
         }
-        anstream::println!("{:width$}  {whole}", "is");
+        say!("{:width$}  {whole}", "is");
     }
     let law = word.law(catalog.laws.values());
     if let Some((law, line)) = law.and_then(|law| Some((law, word.line_in(law)?))) {
-        anstream::println!("law    {}\n{}", law.law.law, hanging("       ", &line, "       "));
+        say!("law    {}\n{}", law.law.law, hanging("       ", &line, "       "));
     }
     let laws = catalog.laws.values().filter(|law| word.is_in(law)).count();
-    anstream::println!("laws   {laws} of {} use it", catalog.laws.len());
+    say!("laws   {laws} of {} use it", catalog.laws.len());
 }

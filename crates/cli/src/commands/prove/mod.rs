@@ -34,11 +34,11 @@ pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
     let proved: Vec<Proved<'_>> = laws.into_iter().map(Proved::new).collect();
     match args.format {
         ProofFormat::Json => {
-            anstream::println!("{:#}", json!({"laws": proved.iter().map(Proved::json).collect::<Vec<_>>()}))
+            say!("{:#}", json!({"laws": proved.iter().map(Proved::json).collect::<Vec<_>>()}))
         }
-        ProofFormat::Markdown => anstream::print!("{}", page::page(&proved, &catalog)),
+        ProofFormat::Markdown => crate::out::say_raw(&page::page(&proved, &catalog)),
         ProofFormat::Human if args.steps => {
-            proved.iter().for_each(|one| anstream::println!("{}\n", one.derivation(args.style.into())))
+            proved.iter().for_each(|one| say!("{}\n", one.derivation(args.style.into())))
         }
         ProofFormat::Human => print_table(&proved),
     }
@@ -48,29 +48,17 @@ pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
 
 fn print_table(proved: &[Proved<'_>]) {
     let width = proved.iter().map(|one| one.law.law.law.len()).max().unwrap_or(0).max(3);
-    anstream::println!(
-        "{:width$}  {:12}  {:10}  {:>5}  {:13}  {:>8}",
-        "law",
-        "status",
-        "method",
-        "steps",
-        "shapes",
-        "time"
-    );
+    say!("{:width$}  {:12}  {:10}  {:>5}  {:13}  {:>8}", "law", "status", "method", "steps", "shapes", "time");
     for one in proved {
         let (status, method) = (one.outcome.status.name(), one.outcome.method.name());
         let milliseconds = one.time.as_secs_f64() * 1e3;
         let id = &one.law.law.law;
-        anstream::println!(
-            "{id:width$}  {status:12}  {method:10}  {:>5}  {:13}  {milliseconds:5.1} ms",
-            one.steps(),
-            one.shapes()
-        );
+        say!("{id:width$}  {status:12}  {method:10}  {:>5}  {:13}  {milliseconds:5.1} ms", one.steps(), one.shapes());
     }
     for one in proved.iter().filter(|one| !one.reaches()) {
-        anstream::println!("\n{}: {}", one.law.law.law, one.conclusion());
+        say!("\n{}: {}", one.law.law.law, one.conclusion());
     }
-    anstream::println!("\n{}", counted(proved));
+    say!("\n{}", counted(proved));
 }
 
 /// `3 laws: 1 proved, 1 proved-small, 1 checked`.

@@ -12,7 +12,7 @@ use crate::exit::{Failure, HELD};
 
 macro_rules! example {
     ($path:literal) => {
-        include_str!(concat!("../../../../examples/", $path))
+        include_str!(concat!("../../../../../examples/", $path))
     };
 }
 
@@ -64,7 +64,7 @@ const JS: Harness = Harness {
     fill: "attention.mjs",
 };
 
-pub(super) fn harness(args: &HarnessArgs) -> Result<ExitCode, Failure> {
+pub(in super::super) fn harness(args: &HarnessArgs) -> Result<ExitCode, Failure> {
     let Harness { files, build, run, fill } = match args.lang {
         HarnessLanguage::C => C,
         HarnessLanguage::Cpp => CPP,
@@ -89,13 +89,13 @@ pub(super) fn harness(args: &HarnessArgs) -> Result<ExitCode, Failure> {
         let path = place(name);
         let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|error| failed(&path, error))?;
-        anstream::println!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
-    anstream::println!("\nfill in the function `attention` in {fill}; the one that is there is right and slow\n");
-    anstream::println!("  cd {}", shell_words::quote(&folder.to_string_lossy()));
+    say!("\nfill in the function `attention` in {fill}; the one that is there is right and slow\n");
+    say!("  cd {}", shell_words::quote(&folder.to_string_lossy()));
     if let Some(build) = build {
-        anstream::println!("  {build}");
+        say!("  {build}");
     }
-    anstream::println!("  qkvet check {} --dtype float32", shell_words::quote(&format!("exec:{run}")));
+    say!("  qkvet check {} --dtype float32", shell_words::quote(&format!("exec:{run}")));
     Ok(ExitCode::from(HELD))
 }

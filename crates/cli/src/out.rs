@@ -1,0 +1,63 @@
+//! What is said: text on standard output, notices on standard error. Neither panics when it cannot be written, and text of others
+//! moves no cursor and is no command of a CI service.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
+
+use qkvet_report::{no_command, visible};
+
+use crate::exit::Failure;
+
+/// The first error of standard output. What follows it is not written.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// A line on standard output.
+macro_rules! say {
+    () => { $crate::out::say(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::out::say(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// A line on standard error.
+macro_rules! tell {
+    ($($text:tt)*) => { $crate::out::tell(format_args!($($text)*)) };
+}
+
+/// Text on standard output; that it could not be written is said in the end.
+pub(crate) fn say(text: Arguments<'_>) {
+    say_raw(&no_command(&visible(&text.to_string())));
+}
+
+/// The same of text that is visible already, and may have colors.
+pub(crate) fn say_raw(text: &str) {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    if lost.is_none() {
+        *lost = anstream::stdout().write_all(text.as_bytes()).err();
+    }
+}
+
+/// What could not be written.
+///
+/// # Errors
+/// A full disk and the like. A closed pipe is the reader's choice.
+pub(crate) fn written() -> Result<(), Failure> {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = lost.take().map_or_else(|| anstream::stdout().flush(), Err);
+    match result {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Usage(format!("standard output: expected to be written, got: {error}")))
+        }
+        Err(error) => {
+            // Nothing more is written to it.
+            *lost = Some(error);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A line on standard error, which is not worth dying for.
+pub(crate) fn tell(text: Arguments<'_>) {
+    let text = format!("{text}\n");
+    let _ = anstream::stderr().write_all(no_command(&visible(&text)).as_bytes());
+}
