@@ -154,6 +154,11 @@ impl Checker<'_> {
             let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
             return Err(self.plain(format!("{}: expected abbreviations, got `{step}`; known: {known}", place("steps"))));
         }
+        if let Some((name, share)) = part.credit.misfit() {
+            return Err(
+                self.plain(format!("{}: expected a share from 0 to 1, got {share}", place(&format!("credit.{name}"))))
+            );
+        }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
             values.insert(place(what), formula.clone());
@@ -245,6 +250,9 @@ impl Checker<'_> {
         values: &mut Lets,
         beside: &Option<Expr>,
     ) -> Result<CheckedMistake, SpecError> {
+        if let Some(share) = spec.credit.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(self.plain(format!("{place}.credit: expected a share from 0 to 1, got {share}")));
+        }
         let kinds = [spec.fault.is_some(), !spec.with.is_empty() || !spec.rounds.is_empty(), spec.gives.is_some()];
         if kinds.iter().filter(|is| **is).count() != 1 {
             return Err(self.plain(format!("{place}: expected one of `fault`, `gives`, and `with` or `rounds`")));
@@ -263,7 +271,7 @@ impl Checker<'_> {
                 );
             }
             let says = spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
-            return Ok(CheckedMistake { says, slip: Slip::Fault(Box::new(fault.clone())) });
+            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Fault(Box::new(fault.clone())) });
         }
         let Some(says) = spec.says.clone() else {
             return Err(self.plain(format!("{place}: expected `says`, the mistake in words")));
@@ -271,7 +279,7 @@ impl Checker<'_> {
         if let Some(gives) = &spec.gives {
             values.insert(format!("{place}.gives"), gives.clone());
             let expr = gives.parse().map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
-            return Ok(CheckedMistake { says, slip: Slip::Answer(expr) });
+            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Answer(expr) });
         }
         let mut lets = self.question.lets.clone();
         for name in spec.with.keys().chain(spec.rounds.keys()) {
@@ -282,7 +290,8 @@ impl Checker<'_> {
         }
         lets.extend(spec.with.clone());
         let changed = if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
-        Ok(CheckedMistake { says, slip: Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() } })
+        let slip = Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() };
+        Ok(CheckedMistake { says, credit: spec.credit, slip })
     }
 
     fn known_law(&self, id: &str) -> Result<(), SpecError> {
