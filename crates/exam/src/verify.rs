@@ -68,9 +68,7 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
 /// The first option, from 1, that is neither the key nor what one of the mistakes gives, which are derived again themselves.
 fn stray_choice(part: &KeyedPart) -> Option<usize> {
     let Answer::Numbers { key, choices } = &part.answer else { return None };
-    let is_known = |choice: &Numbers| {
-        choice.looks_like(key) || part.mistakes.iter().any(|mistake| choice.looks_like(&mistake.numbers))
-    };
+    let is_known = |choice: &Numbers| choice == key || part.mistakes.iter().any(|mistake| *choice == mistake.numbers);
     choices.iter().position(|choice| !is_known(choice)).map(|at| at + 1)
 }
 

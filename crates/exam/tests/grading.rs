@@ -224,7 +224,8 @@ fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
     let grader = known(&catalog);
     let all = graded(&grader, "  1b: [[1, 1/3], [1/3, 1/3]]\n  1c: [[2, 4/3], [4/3, 4/3]]\n");
     let follows = part(&all, "1c");
-    assert_eq!((follows.points, follows.says.contains("follows from the answer to 1b")), (4.0, true), "{follows:?}");
+    assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
+    assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
     let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
     assert_eq!(part(&alone, "1c").points, 1.5, "{alone:?}");
 }

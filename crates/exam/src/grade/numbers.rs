@@ -141,7 +141,7 @@ impl Right<'_> {
             && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
             && rows.iter().flatten().zip(given.iter().flatten()).all(|(x, y)| self.follows_from(x, y))
         {
-            return Marked::partial(
+            return Marked::follows(
                 self.credit.follows,
                 format!("not the right value; it follows from the answer to {from}"),
             );

@@ -54,6 +54,10 @@ impl Marked {
         if share > 0.0 { Self::of(Verdict::Partial, share, says) } else { Self::wrong(says) }
     }
 
+    pub(super) fn follows(share: f64, says: impl Into<String>) -> Self {
+        Self::of(Verdict::Follows, share, says)
+    }
+
     pub(super) fn by_hand(says: impl Into<String>) -> Self {
         Self::of(Verdict::ByHand, 0.0, says)
     }

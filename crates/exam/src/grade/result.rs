@@ -13,6 +13,8 @@ pub enum Verdict {
     Right,
     /// Some points.
     Partial,
+    /// Not right, but what follows from the student's own earlier answer.
+    Follows,
     /// No points.
     Wrong,
     /// Left to a person.
@@ -29,6 +31,7 @@ impl Verdict {
         match self {
             Self::Right => "right",
             Self::Partial => "partial",
+            Self::Follows => "follows",
             Self::Wrong => "wrong",
             Self::ByHand => "by-hand",
             Self::Missing => "missing",

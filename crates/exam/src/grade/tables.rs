@@ -93,7 +93,8 @@ fn test(part: &GradedPart) -> Value {
     });
     // What a person marks is neither passed nor failed.
     if part.verdict != Verdict::ByHand {
-        test["status"] = json!(if part.verdict == Verdict::Right { "passed" } else { "failed" });
+        test["status"] =
+            json!(if matches!(part.verdict, Verdict::Right | Verdict::Follows) { "passed" } else { "failed" });
     }
     test
 }
