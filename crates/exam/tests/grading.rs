@@ -227,7 +227,7 @@ fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
     assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
     assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
     let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
-    assert_eq!(part(&alone, "1c").points, 1.5, "{alone:?}");
+    assert_eq!((part(&alone, "1c").points, part(&alone, "1c").verdict), (1.5, Verdict::Partial), "{alone:?}");
 }
 
 #[test]

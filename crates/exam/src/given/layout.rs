@@ -103,7 +103,12 @@ fn cells(row: &str) -> Vec<String> {
             return apart.into_iter().map(str::to_owned).collect();
         }
     }
-    entries.into_iter().map(str::to_owned).collect()
+    entries.into_iter().map(|entry| unquoted(entry).to_owned()).collect()
+}
+
+/// Notebooks have fractions in quotes.
+fn unquoted(text: &str) -> &str {
+    ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(text).trim()
 }
 
 /// Parts between separators outside all brackets, without empty ones.
@@ -188,6 +193,7 @@ mod tests {
             assert_eq!(read, plain, "{text}");
         }
         assert_eq!(rows("[[1/2, (e+1)/2], [f(1, 2), 0]]"), [["1/2", "(e+1)/2"], ["f(1, 2)", "0"]]);
+        assert_eq!(rows("[[\"1/2\", 1], ['e', 0]]"), [["1/2", "1"], ["e", "0"]]);
         assert_eq!(lists("(2, 3)"), Layout::Flat(vec!["2".to_owned(), "3".to_owned()]));
         assert_eq!(lists("1 -2 .5"), Layout::Flat(vec!["1".to_owned(), "-2".to_owned(), ".5".to_owned()]));
         for one in ["(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", "(1+2)", "3 + 4", "", "(1", "][", "1/2"] {

@@ -5,6 +5,9 @@ use serde::Deserialize;
 use super::submission::{Given, Submission, stem};
 use crate::given::Node;
 
+/// What stands in a cell for words before there are any.
+const EMPTY: &str = "*Write your answer here.*";
+
 #[derive(Deserialize)]
 struct Notebook {
     cells: Vec<Cell>,
@@ -86,7 +89,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             Source::Text(text) => text,
         };
         let text = if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
-        let answer = if text.is_empty() { Node::Missing } else { Node::Text(text) };
+        let answer = if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
         submission.answers.push(Given { part, answer, place: format!("{file}, cell {}", at + 1) });
     }
     if submission.answers.is_empty() {
@@ -127,7 +130,9 @@ mod tests {
             {"cell_type": "markdown", "metadata": {}, "source": ["# Sheet\n"]},
             {"cell_type": "code", "metadata": {"qkvet": {"part": "1a"}, "tags": []}, "source": ["# 1a\n", "answer = [[1, 2],  # rows\n", " [3, 4]]\n"], "outputs": []},
             {"cell_type": "code", "metadata": {"qkvet": {"part": "1b"}}, "source": "answer = None"},
-            {"cell_type": "markdown", "metadata": {"qkvet": {"part": "1c"}}, "source": "because"}]}"##;
+            {"cell_type": "markdown", "metadata": {"qkvet": {"part": "1c"}}, "source": "because"},
+            {"cell_type": "markdown", "metadata": {"qkvet": {"part": "1d"}}, "source": ["*Write your answer here.*"]},
+            {"cell_type": "code", "metadata": {"qkvet": {"part": "1e"}}, "source": ["# A number.\n", "answer_1e = \"1/3\""]}]}"##;
         let read = read("dir/ada.ipynb", text);
         assert_eq!(
             (read.student.as_deref(), read.exam.as_deref(), read.variant.as_deref()),
@@ -136,7 +141,16 @@ mod tests {
         let answers: Vec<(&str, &Node)> =
             read.answers.iter().map(|given| (given.part.as_str(), &given.answer)).collect();
         let text = |text: &str| Node::Text(text.to_owned());
-        assert_eq!(answers, [("1a", &text("[[1, 2],\n [3, 4]]")), ("1b", &Node::Missing), ("1c", &text("because"))]);
+        assert_eq!(
+            answers,
+            [
+                ("1a", &text("[[1, 2],\n [3, 4]]")),
+                ("1b", &Node::Missing),
+                ("1c", &text("because")),
+                ("1d", &Node::Missing),
+                ("1e", &text("1/3"))
+            ]
+        );
     }
 
     #[test]
