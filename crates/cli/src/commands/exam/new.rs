@@ -14,8 +14,10 @@ use crate::args::ExamNewArgs;
 use crate::exit::{Failure, HELD};
 
 pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
+    // `./` before a name says nothing.
+    let out = args.out.strip_prefix(".").unwrap_or(&args.out);
     if args.solution {
-        let path = args.out.join(&args.name);
+        let path = out.join(&args.name);
         write(&[(path.clone(), TEMPLATE.to_owned())])?;
         anstream::println!("{}: an example; put your own numbers in, then", path.display());
         anstream::println!("  qkvet exam check-solution {}", path.display());
@@ -26,7 +28,7 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
         let message = format!("name: expected small letters, digits and `-`, a letter first, got `{got}`");
         return Err(Failure::Usage(format!("{message}\nhint: it becomes the id of the set, NAME.yaml its file")));
     }
-    let files = begin::files(&args.name).map(|(path, text)| (args.out.join(path), text));
+    let files = begin::files(&args.name).map(|(path, text)| (out.join(path), text));
     write(&files)?;
     for (path, _) in &files {
         anstream::println!("{}", path.display());
