@@ -1,5 +1,5 @@
-//! `docs/your-own-law.md` is run as it stands: its files are written, its commands called, and what they print and their exit
-//! codes compared with what the page shows.
+//! `docs/your-own-law.md` and `docs/your-own-question.md` are run as they stand: their files are written, their commands called, and
+//! what they print and their exit codes compared with what the pages show.
 
 #![expect(clippy::disallowed_methods, reason = "writes the files of the page")]
 
@@ -17,6 +17,17 @@ fn the_page_prints_what_it_says() {
     let blocks = blocks(&page);
     let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
     assert!(commands >= 10, "only {commands} commands");
+    let folder = tempfile::tempdir().expect("a folder");
+    let wrong: Vec<String> = blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn the_page_on_questions_prints_what_it_says() {
+    let page = fs::read_to_string(root().join("docs/your-own-question.md")).expect("the page");
+    let blocks = blocks(&page);
+    let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
+    assert!(commands >= 8, "only {commands} commands");
     let folder = tempfile::tempdir().expect("a folder");
     let wrong: Vec<String> = blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod grading;
 mod init;
 mod output;
 
@@ -13,6 +14,7 @@ use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
+pub(crate) use grading::{ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat};
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use output::{OutputArgs, Wish};
 
@@ -212,6 +214,18 @@ pub(crate) enum ExamCommand {
     },
     /// List problem sets and questions that are built in
     List,
+    /// Write the beginning of a problem set, or of a worked solution
+    New(ExamNewArgs),
+    /// Grade submissions with the keys of an exam
+    #[command(
+        after_help = "Submissions are YAML (`build` writes a template beside each sheet), JSON, CSV with a row a student and columns\nstudent, variant, 1a, 1b, and notebooks. What cannot be read is a line of the result. Keys are verified first.\nExit codes: 0 graded, 2 usage or a wrong key, 4 nothing could be graded."
+    )]
+    Grade(ExamGradeArgs),
+    /// Find the first slip of a worked solution and name it
+    #[command(
+        after_help = "`qkvet exam new --solution FILE` writes an example. Exit codes: 0 no slip, 1 slips, 2 usage or no solution."
+    )]
+    CheckSolution(ExamCheckSolutionArgs),
 }
 
 #[derive(Clone, Debug, clap::Args)]

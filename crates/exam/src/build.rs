@@ -77,6 +77,8 @@ pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamErro
             });
             files.push(File { path: format!("key/{name}.{extension}"), text: print(&solutions, format), secret: true });
         }
+        let answers = crate::grade::template(&set, &posed, variant);
+        files.push(File { path: format!("student/{name}.answers.yaml"), text: answers, secret: false });
         files.push(File { path: format!("key/{name}.json"), text: key.json()?, secret: true });
     }
     Ok(files)

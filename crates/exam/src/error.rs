@@ -42,6 +42,16 @@ pub enum ExamError {
         /// What is known of it.
         got: String,
     },
+    /// A key whose answers are not what its numbers give.
+    #[error(
+        "key of variant {variant}: expected answers that can be derived again, got a wrong one in {reason}\nhint: `qkvet exam verify` lists all; build the exam again from its seed"
+    )]
+    Untrue {
+        /// Number of the variant, from 1.
+        variant: usize,
+        /// The first that is wrong.
+        reason: String,
+    },
     /// A key file that is not one.
     #[error("key: expected a key written by `qkvet exam build`, got {0}")]
     Key(String),

@@ -2,17 +2,22 @@
 //!
 //! The way of a question: [`question`] reads and checks it, [`generate`] draws its numbers until every modelled mistake gives
 //! another answer than the key, [`answer`] computes that key in exact numbers, [`mod@print`] makes sheet and key from one tree, and
-//! [`verify`] derives every number again by another route. [`build`] does it all for a problem set.
+//! [`verify`] derives every number again by another route. [`build`] does it all for a problem set. [`given`] reads what students
+//! write, [`grade`] marks it with a key, and [`solution`] finds the first slip of a worked solution.
 //!
 //! Every function depends on its arguments alone: no clock, no environment, no files.
 
 pub mod answer;
+pub mod begin;
 pub mod build;
 mod error;
 pub mod generate;
+pub mod given;
+pub mod grade;
 pub mod key;
 pub mod print;
 pub mod question;
+pub mod solution;
 pub mod verify;
 
 pub use error::ExamError;

@@ -2,15 +2,17 @@
 
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::law::{Enclosed, Judge, enclose};
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
 
-use crate::answer::{Drawn, Judgment, Numbers, agrees, enclosed, read};
-use crate::generate::{Answer, fits};
+use crate::answer::{Drawn, Judgment, Numbers, agrees, enclosed, read, rounded};
+use crate::build::{Request, build};
+use crate::generate::{Answer, Mistaken, PLACES, fits};
 use crate::key::{Key, KeyedPart};
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Library, Slip};
+use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
 
 /// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +59,7 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
             if let Some(at) = stray_choice(part) {
                 verified.wrong.push(format!("{place}, option {at}: expected the key or what a mistake gives"));
             }
-            again.mistakes(part, &place, &mut verified);
+            again.mistakes(part, &written.answer, &place, &mut verified);
         }
     }
     verified
@@ -66,10 +68,21 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
 /// The first option, from 1, that is neither the key nor what one of the mistakes gives, which are derived again themselves.
 fn stray_choice(part: &KeyedPart) -> Option<usize> {
     let Answer::Numbers { key, choices } = &part.answer else { return None };
-    let is_known = |choice: &Numbers| {
-        choice.looks_like(key) || part.mistakes.iter().any(|mistake| choice.looks_like(&mistake.numbers))
-    };
+    let is_known = |choice: &Numbers| choice == key || part.mistakes.iter().any(|mistake| *choice == mistake.numbers);
     choices.iter().position(|choice| !is_known(choice)).map(|at| at + 1)
+}
+
+/// Files of an exam that are not what the seed of its key gives; `read` has their bytes by path.
+pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Catalog) -> Vec<String> {
+    let request = Request { set: key.set.clone(), own: key.own.clone(), variants: key.variants, seed: key.seed };
+    match build(&request, catalog) {
+        Ok(files) => files
+            .iter()
+            .filter(|file| read(&file.path).as_deref() != Some(file.text.as_bytes()))
+            .map(|file| format!("{}: expected what its seed gives, got other bytes", file.path))
+            .collect(),
+        Err(error) => vec![format!("rebuilt: {error}")],
+    }
 }
 
 /// One part, to be derived again.
@@ -173,57 +186,83 @@ impl Again<'_> {
         Ok(())
     }
 
-    /// Mistakes that are other formulas are formulas of the engine too; steps that are rounded are not.
-    fn mistakes(&self, part: &KeyedPart, place: &str, verified: &mut Verified) {
-        if part.mistakes.is_empty() {
+    /// What mistakes give, by the engine: patched calls, other formulas, steps that are rounded on the way.
+    fn mistakes(&self, part: &KeyedPart, written: &AnswerSpec, place: &str, verified: &mut Verified) {
+        if part.mistakes.is_empty() && !matches!(part.answer, Answer::Numbers { .. }) {
             return;
         }
         if part.mistakes.len() != self.part.mistakes.len() {
             verified.wrong.push(format!("{place}: expected {} mistakes", self.part.mistakes.len()));
             return;
         }
+        let places = if let AnswerSpec::Value(value) = written { value.places } else { None };
         for (keyed, checked) in part.mistakes.iter().zip(&self.part.mistakes) {
-            let balls = match (&checked.slip, &self.part.of, &self.part.beside) {
-                (Slip::Fault(fault), _, Some(check)) => {
-                    let meaning = fault.meaning.apply(&Meaning::standard());
-                    enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)
-                }
-                (Slip::Steps { law, rounds }, Some(of), _) if rounds.is_empty() => self.balls(law, of),
-                (Slip::Answer(gives), ..) => self.balls(&self.question.law, gives),
-                _ => continue,
-            };
-            let judgment = balls.map(|balls| agrees(&keyed.numbers, &balls, &|text| ball_of(text, self.catalog)));
-            match judgment {
-                Ok(Judgment::Right) => verified.mistakes += 1,
-                // A decimal stands for the exact value of what a fault gives: it is half a unit away at most.
-                Ok(Judgment::Wrong(_)) if matches!(checked.slip, Slip::Fault(_)) => {
-                    self.decimal_mistake(keyed, checked, place, verified);
-                }
-                Ok(Judgment::Wrong(reason) | Judgment::Undecided(reason)) | Err(reason) => {
-                    verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says));
-                }
+            let is_known = keyed.says == checked.says;
+            let result =
+                if is_known { self.mistake(keyed, checked, places) } else { Err("expected its own words".to_owned()) };
+            match result {
+                Ok(()) => verified.mistakes += 1,
+                Err(reason) => verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says)),
             }
         }
     }
 
-    fn decimal_mistake(
-        &self,
-        keyed: &crate::generate::Mistaken,
-        checked: &crate::question::CheckedMistake,
-        place: &str,
-        verified: &mut Verified,
-    ) {
-        let (Slip::Fault(fault), Some(check), Some(places)) = (&checked.slip, &self.part.beside, keyed.numbers.places)
-        else {
-            return;
-        };
-        let meaning = fault.meaning.apply(&Meaning::standard());
-        let again = enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)
-            .and_then(|balls| crate::answer::rounded(&balls, places));
-        match again {
-            Ok(numbers) if numbers.looks_like(&keyed.numbers) => verified.mistakes += 1,
-            _ => verified.wrong.push(format!("{place}, mistake `{}`: expected other numbers", keyed.says)),
+    fn mistake(&self, keyed: &Mistaken, checked: &CheckedMistake, places: Option<usize>) -> Result<(), String> {
+        let numbers = &keyed.numbers;
+        // A mistake may make a rational answer irrational, and is then told in decimals.
+        if numbers.places != places && (places.is_some() || numbers.places != Some(PLACES)) {
+            return Err(format!("expected {places:?} places, got {:?}", numbers.places));
         }
+        let of = || self.part.of.as_ref().ok_or("expected an answer with a value");
+        let balls = match &checked.slip {
+            Slip::Fault(fault) => {
+                let check = self.part.beside.as_ref().ok_or("expected a `check`")?;
+                let meaning = fault.meaning.apply(&Meaning::standard());
+                let balls = enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)?;
+                // Decimals stand for the exact value of what a fault gives.
+                let again = rounded(&balls, numbers.places.unwrap_or(PLACES))?;
+                return if again == *numbers { Ok(()) } else { Err("expected other numbers".to_owned()) };
+            }
+            Slip::Steps { law, rounds } if rounds.is_empty() => self.balls(law, of()?)?,
+            Slip::Steps { law, rounds } => self.balls(&self.with_rounded(law, rounds)?, of()?)?,
+            Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
+        };
+        match agrees(numbers, &balls, &|text| ball_of(text, self.catalog)) {
+            Judgment::Right => Ok(()),
+            Judgment::Wrong(reason) | Judgment::Undecided(reason) => Err(reason),
+        }
+    }
+
+    /// The law with the decimals of some steps in their place.
+    fn with_rounded(&self, law: &CheckedLaw, rounds: &IndexMap<String, usize>) -> Result<CheckedLaw, String> {
+        let mut law = law.clone();
+        for at in 0..law.lets.len() {
+            let (name, expr) = law.lets[at].clone();
+            if let Some(places) = rounds.get(&name) {
+                let before = CheckedLaw { lets: law.lets[..at].to_vec(), ..law.clone() };
+                let decimals = rounded(&self.balls(&before, &expr)?, *places)?;
+                law.lets[at].1 = read(&literal(&decimals, *places)).map_err(|error| error.message)?;
+            }
+        }
+        Ok(law)
+    }
+}
+
+/// Decimals as a formula of exact fractions.
+fn literal(numbers: &Numbers, places: usize) -> String {
+    let one = |cell: &String| {
+        let (sign, digits) = cell.strip_prefix('-').map_or(("", cell.as_str()), |digits| ("-", digits));
+        let digits = digits.replace('.', "");
+        let digits = digits.trim_start_matches('0');
+        format!("({sign}{} / 1{})", if digits.is_empty() { "0" } else { digits }, "0".repeat(places))
+    };
+    let cell = |cell: &String| format!("{} * ones(1, 1)", one(cell));
+    let joined = |function: &str, parts: Vec<String>| {
+        parts.into_iter().reduce(|left, right| format!("{function}({left}, {right})")).unwrap_or_default()
+    };
+    match numbers.rows.first().and_then(|row| row.first()) {
+        Some(first) if numbers.scalar => one(first),
+        _ => joined("vcat", numbers.rows.iter().map(|row| joined("hcat", row.iter().map(cell).collect())).collect()),
     }
 }
 

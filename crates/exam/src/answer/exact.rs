@@ -20,10 +20,26 @@ pub struct Worked {
 /// # Errors
 /// A formula without an exact value.
 pub fn work(law: &CheckedLaw, drawn: &Drawn, rounds: &IndexMap<String, usize>) -> Result<Worked, NoValue> {
+    work_from(law, drawn, rounds, &IndexMap::new())
+}
+
+/// The same with the values that somebody had for some abbreviations.
+///
+/// # Errors
+/// A formula without an exact value.
+pub fn work_from(
+    law: &CheckedLaw,
+    drawn: &Drawn,
+    rounds: &IndexMap<String, usize>,
+    own: &IndexMap<String, Value>,
+) -> Result<Worked, NoValue> {
     let bare = CheckedLaw { lets: Vec::new(), ..law.clone() };
     let mut worked = Worked { law: bare, instance: drawn.instance()? };
     for (name, expr) in &law.lets {
-        let mut value = worked.value(expr)?;
+        let mut value = match own.get(name) {
+            Some(own) => own.clone(),
+            None => worked.value(expr)?,
+        };
         if let Some(places) = rounds.get(name) {
             value = round(value, *places)?;
         }

@@ -7,7 +7,8 @@ mod numbers;
 mod parameter;
 
 pub use enclosed::{Judgment, agrees, enclosed, rounded};
-pub use exact::{Worked, work};
+pub use exact::{Worked, work, work_from};
 pub use form::{decimals, formula, read};
+pub(crate) use numbers::unsigned_zero;
 pub use numbers::{Numbers, of_value};
 pub use parameter::{Drawn, Parameter};

@@ -61,7 +61,7 @@ impl Numbers {
 }
 
 /// Zero has no sign on paper.
-pub(super) fn unsigned_zero(digits: String) -> String {
+pub(crate) fn unsigned_zero(digits: String) -> String {
     match digits.strip_prefix('-') {
         Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
         _ => digits,

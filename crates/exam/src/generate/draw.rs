@@ -10,7 +10,7 @@ use crate::question::{CheckedQuestion, Domain, Written};
 ///
 /// # Errors
 /// A domain that is empty for the extents drawn.
-pub(super) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Result<Drawn, String> {
+pub(crate) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Result<Drawn, String> {
     let stream = |what: &str| Stream::new(seed, &[name, &[what]].concat());
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {

@@ -9,7 +9,7 @@ use crate::answer::{Drawn, Numbers, Worked, enclosed, of_value, rounded, work};
 use crate::question::{CheckedMistake, CheckedPart, CheckedQuestion, Slip};
 
 /// Decimals by which answers without any are told apart where a mistake has no rational value.
-const PLACES: usize = 6;
+pub(crate) const PLACES: usize = 6;
 
 /// A mistake and the numbers that it gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,6 @@ fn printed(worked: &Worked, of: &Expr, places: Option<usize>) -> Result<Numbers,
 }
 
 /// No step is rounded.
-pub(super) fn nothing() -> IndexMap<String, usize> {
+pub(crate) fn nothing() -> IndexMap<String, usize> {
     IndexMap::new()
 }

@@ -5,7 +5,9 @@ mod mistake;
 mod pose;
 mod stream;
 
+pub(crate) use draw::draw;
 pub use draw::{fits, written};
 pub use mistake::{Mistaken, mistaken};
+pub(crate) use mistake::{PLACES, nothing};
 pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
 pub use stream::Stream;

@@ -154,6 +154,11 @@ impl Checker<'_> {
             let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
             return Err(self.plain(format!("{}: expected abbreviations, got `{step}`; known: {known}", place("steps"))));
         }
+        if let Some((name, share)) = part.credit.misfit() {
+            return Err(
+                self.plain(format!("{}: expected a share from 0 to 1, got {share}", place(&format!("credit.{name}"))))
+            );
+        }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
             values.insert(place(what), formula.clone());
@@ -179,7 +184,7 @@ impl Checker<'_> {
             AnswerSpec::Expression(expression) => {
                 checked.of = Some(typed("answer.equals", &expression.equals)?);
                 checked.beside = Some(typed("answer.is", &expression.is)?);
-                expression.law.iter().try_for_each(|law| self.known_law(law))?;
+                expression.law.iter().try_for_each(|law| self.known_law(&place("answer.law"), law))?;
             }
             AnswerSpec::Design(Property { example, distance, at_most, rubric }) => {
                 checked.of = Some(typed("answer.distance", distance)?);
@@ -221,7 +226,7 @@ impl Checker<'_> {
                 self.statements(&place("answer.strangers"), strangers, values)?;
             }
             AnswerSpec::Proof(proof) => {
-                self.known_law(&proof.law)?;
+                self.known_law(&place("answer.law"), &proof.law)?;
                 self.all_prose(&place("answer.rubric"), &proof.rubric, values)?;
             }
             AnswerSpec::Text(text) => {
@@ -245,6 +250,9 @@ impl Checker<'_> {
         values: &mut Lets,
         beside: &Option<Expr>,
     ) -> Result<CheckedMistake, SpecError> {
+        if let Some(share) = spec.credit.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(self.plain(format!("{place}.credit: expected a share from 0 to 1, got {share}")));
+        }
         let kinds = [spec.fault.is_some(), !spec.with.is_empty() || !spec.rounds.is_empty(), spec.gives.is_some()];
         if kinds.iter().filter(|is| **is).count() != 1 {
             return Err(self.plain(format!("{place}: expected one of `fault`, `gives`, and `with` or `rounds`")));
@@ -263,7 +271,7 @@ impl Checker<'_> {
                 );
             }
             let says = spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
-            return Ok(CheckedMistake { says, slip: Slip::Fault(Box::new(fault.clone())) });
+            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Fault(Box::new(fault.clone())) });
         }
         let Some(says) = spec.says.clone() else {
             return Err(self.plain(format!("{place}: expected `says`, the mistake in words")));
@@ -271,7 +279,7 @@ impl Checker<'_> {
         if let Some(gives) = &spec.gives {
             values.insert(format!("{place}.gives"), gives.clone());
             let expr = gives.parse().map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
-            return Ok(CheckedMistake { says, slip: Slip::Answer(expr) });
+            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Answer(expr) });
         }
         let mut lets = self.question.lets.clone();
         for name in spec.with.keys().chain(spec.rounds.keys()) {
@@ -282,11 +290,14 @@ impl Checker<'_> {
         }
         lets.extend(spec.with.clone());
         let changed = if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
-        Ok(CheckedMistake { says, slip: Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() } })
+        let slip = Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() };
+        Ok(CheckedMistake { says, credit: spec.credit, slip })
     }
 
-    fn known_law(&self, id: &str) -> Result<(), SpecError> {
-        Catalog::find("law", &self.catalog.laws, id).map(|_| ()).map_err(|error| self.plain(error.to_string()))
+    fn known_law(&self, place: &str, id: &str) -> Result<(), SpecError> {
+        Catalog::find("law", &self.catalog.laws, id)
+            .map(|_| ())
+            .map_err(|error| self.plain(format!("{place}: {error}")))
     }
 
     fn statements(&self, place: &str, statements: &[Statement], values: &mut Lets) -> Result<(), SpecError> {
@@ -324,8 +335,42 @@ impl Checker<'_> {
         SpecError::in_law(self.path, self.source, &error)
     }
 
+    /// An error whose message begins with the path of what is wrong: `parts.2.answer.places: …`.
     fn plain(&self, message: String) -> SpecError {
-        SpecError::plain(format!("question at {}: {message}", self.path))
+        match message.split([':', ' ']).next().and_then(|path| self.span_of(path)) {
+            Some(span) => SpecError::at(self.path, self.source, span, &message, None),
+            None => SpecError::plain(format!("question at {}: {message}", self.path)),
+        }
+    }
+
+    /// Where the last word of a path stands, as far as the file can be followed: parts begin at their prompts.
+    fn span_of(&self, path: &str) -> Option<std::ops::Range<usize>> {
+        let mut words = path.split('.').peekable();
+        if words.peek() != Some(&"parts") || !path.contains('.') {
+            let start = self.source.match_indices(path).map(|(at, _)| at);
+            let is_key = |at: &usize| {
+                self.source[at + path.len()..].starts_with(':') && (*at == 0 || self.source[..*at].ends_with('\n'))
+            };
+            return start.into_iter().find(is_key).map(|at| at..at + path.len());
+        }
+        words.next();
+        let number: usize = words.next()?.parse().ok()?;
+        let prompt = |number: usize| self.question.parts.get(number.checked_sub(1)?)?.prompt.offset;
+        let (mut span, end) = (prompt(number)?..prompt(number)? + 1, prompt(number + 1).unwrap_or(self.source.len()));
+        for word in words {
+            let rest = self.source.get(span.start..end)?;
+            let entry = word.parse::<usize>().ok().map(|entry| (entry, "- "));
+            let found = match entry {
+                Some((entry, mark)) => {
+                    rest.match_indices(mark).nth(entry.saturating_sub(1)).map(|(at, _)| (at, mark.len()))
+                }
+                None => rest.find(&format!("{word}:")).map(|at| (at, word.len())),
+            };
+            if let Some((at, len)) = found {
+                span = span.start + at..span.start + at + len;
+            }
+        }
+        Some(span)
     }
 }
 

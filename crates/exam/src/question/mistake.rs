@@ -24,6 +24,9 @@ pub struct MistakeSpec {
     /// The mistake in words; a fault has its own.
     #[serde(default)]
     pub says: Option<String>,
+    /// The share of the points that it leaves; absent: that of the part.
+    #[serde(default)]
+    pub credit: Option<f64>,
 }
 
 /// A mistake, parsed and checked.
@@ -31,6 +34,8 @@ pub struct MistakeSpec {
 pub struct CheckedMistake {
     /// What is done wrong, in words.
     pub says: String,
+    /// The share of the points that it leaves, where it has its own.
+    pub credit: Option<f64>,
     /// How it changes the way to the answer.
     pub slip: Slip,
 }

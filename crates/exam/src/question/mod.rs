@@ -2,6 +2,7 @@
 
 mod answer;
 mod check;
+mod credit;
 mod domain;
 mod library;
 mod mistake;
@@ -16,6 +17,7 @@ pub use answer::{
     AnswerSpec, Choice, Expression, Largest, Ordering, Proof, Property, Statement, Statements, Text, Value,
 };
 pub use check::{CheckedPart, CheckedQuestion};
+pub use credit::Credit;
 pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
@@ -78,6 +80,9 @@ pub struct Part {
     /// Mistakes that people make here; each must show in the answer.
     #[serde(default)]
     pub mistakes: Vec<MistakeSpec>,
+    /// The rule of partial credit.
+    #[serde(default)]
+    pub credit: Credit,
 }
 
 /// A parameter as it is written down.

@@ -1,7 +1,10 @@
-//! `qkvet exam`: problem sets to sheets and keys, and keys verified.
+//! `qkvet exam`: problem sets to sheets and keys, keys verified, submissions graded, solutions checked.
 
 mod build;
+mod check_solution;
+mod grade;
 mod list;
+mod new;
 mod verify;
 
 use std::process::ExitCode;
@@ -14,5 +17,8 @@ pub(super) fn exam(command: &ExamCommand) -> Result<ExitCode, Failure> {
         ExamCommand::Build(args) => build::build(args),
         ExamCommand::Verify { folder } => verify::verify(folder),
         ExamCommand::List => list::list(),
+        ExamCommand::New(args) => new::new(args),
+        ExamCommand::Grade(args) => grade::grade(args),
+        ExamCommand::CheckSolution(args) => check_solution::check_solution(args),
     }
 }

@@ -7,10 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use qkvet_exam::build::Request;
 use qkvet_exam::key::Key;
-use qkvet_exam::verify::{Verified, verify as derive};
-use qkvet_spec::Catalog;
+use qkvet_exam::verify::{Verified, differing, verify as derive};
 
 use super::super::setup;
 use crate::exit::{FINDINGS, Failure, HELD};
@@ -39,7 +37,8 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
         }
     }
     if let Some(key) = keys.values().find_map(|text| Key::from_json(text).ok()) {
-        wrong.extend(differing(folder, key, &catalog));
+        let file = |path: &str| fs::read(folder.join(path)).ok();
+        wrong.extend(differing(&key, &file, &catalog));
     }
     for reason in &wrong {
         say!("wrong  {reason}");
@@ -71,21 +70,4 @@ fn keys(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
         return Err(Failure::Usage(format!("folder {at}: expected keys that `qkvet exam build` wrote, got none")));
     }
     Ok(keys)
-}
-
-/// Files that are not what the seed of the key gives.
-fn differing(folder: &Path, key: Key, catalog: &Catalog) -> Vec<String> {
-    let request = Request { set: key.set, own: key.own, variants: key.variants, seed: key.seed };
-    let files = match qkvet_exam::build::build(&request, catalog) {
-        Ok(files) => files,
-        Err(error) => return vec![format!("rebuilt: {error}")],
-    };
-    let differs = |file: &&qkvet_exam::build::File| {
-        !fs::read(folder.join(&file.path)).is_ok_and(|bytes| bytes == file.text.as_bytes())
-    };
-    files
-        .iter()
-        .filter(differs)
-        .map(|file| format!("{}: expected what its seed gives, got other bytes", file.path))
-        .collect()
 }

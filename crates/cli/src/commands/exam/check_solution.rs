@@ -1,0 +1,55 @@
+//! `qkvet exam check-solution`: a worked solution, step by step.
+
+#![allow(clippy::disallowed_methods, reason = "reads the file that the user names")]
+
+use std::fs;
+use std::process::ExitCode;
+
+use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
+
+use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
+use crate::exit::{FINDINGS, Failure, HELD};
+
+pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
+    let path = args.file.display().to_string();
+    let source = fs::read_to_string(&args.file).map_err(|error| {
+        let hint = "`qkvet exam new --solution FILE` writes an example";
+        Failure::Usage(format!("file {path}: {error}\nhint: {hint}"))
+    })?;
+    let checked = check(&Written::from_yaml(&path, &source)?);
+    match args.format {
+        SolutionFormat::Human => print(&checked),
+        SolutionFormat::Json => {
+            let text = serde_json::to_string_pretty(&checked).map_err(|error| Failure::Usage(error.to_string()))?;
+            anstream::println!("{text}");
+        }
+    }
+    Ok(ExitCode::from(if checked.first.is_some() { FINDINGS } else { HELD }))
+}
+
+fn print(checked: &CheckedSolution) {
+    let printable = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+    anstream::println!("{}", printable(&checked.solution));
+    let place = checked.steps.iter().map(|step| step.place.chars().count()).max().unwrap_or(0);
+    for step in &checked.steps {
+        let found = match step.found {
+            Found::Right => "right",
+            Found::Follows => "follows",
+            Found::Slip => "SLIP",
+            Found::Undecided => "undecided",
+        };
+        let first = step.says.first().map(|says| printable(says)).unwrap_or_default();
+        let line = format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
+        anstream::println!("{}", line.trim_end());
+        for says in step.says.iter().skip(1) {
+            anstream::println!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(says));
+        }
+    }
+    let slips = checked.steps.iter().filter(|step| step.found == Found::Slip).count();
+    match checked.first {
+        Some(first) => {
+            anstream::println!("{slips} of {} steps with a slip; the first is in {first}", checked.steps.len())
+        }
+        None => anstream::println!("no slip in {} steps", checked.steps.len()),
+    }
+}

@@ -1,0 +1,348 @@
+//! Numbers as people type them, to exact numbers: `(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)`, `exp(1/2)`, `\frac{1}{\sqrt{2}}`.
+
+use qkvet_prove::exact::{Exact, Real};
+
+/// Brackets in brackets.
+const MOST_DEPTH: usize = 40;
+/// Digits of one number.
+const MOST_DIGITS: usize = 400;
+/// Largest exponent of a power that is multiplied out.
+const MOST_POWER: i64 = 32;
+
+/// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX. Numbers side by side are multiplied.
+///
+/// # Errors
+/// What cannot be read, in words.
+pub fn read_expression(text: &str) -> Result<Real, String> {
+    let tokens = tokens(text)?;
+    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
+    let value = reader.sum()?;
+    match reader.peek() {
+        None => Ok(value),
+        Some(other) => Err(format!("expected the end, got {}", other.words())),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Number(String),
+    Euler,
+    Function(&'static str),
+    Fraction,
+    Op(char),
+    Open,
+    Close,
+}
+
+impl Token {
+    fn words(&self) -> String {
+        match self {
+            Self::Number(digits) => format!("`{digits}`"),
+            Self::Euler => "`e`".to_owned(),
+            Self::Function(name) => format!("`{name}`"),
+            Self::Fraction => "a fraction".to_owned(),
+            Self::Op(op) => format!("`{op}`"),
+            Self::Open => "`(`".to_owned(),
+            Self::Close => "`)`".to_owned(),
+        }
+    }
+}
+
+const WORDS: [(&str, Token); 8] = [
+    ("frac", Token::Fraction),
+    ("dfrac", Token::Fraction),
+    ("tfrac", Token::Fraction),
+    ("sqrt", Token::Function("sqrt")),
+    ("exp", Token::Function("exp")),
+    ("ln", Token::Function("ln")),
+    ("log", Token::Function("ln")),
+    ("e", Token::Euler),
+];
+
+fn tokens(text: &str) -> Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let mut used = c.len_utf8();
+        match c {
+            '0'..='9' | '.' => {
+                used = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                let digits = &rest[..used];
+                if digits.matches('.').count() > 1 || digits == "." {
+                    return Err(format!("expected a number, got `{digits}`"));
+                }
+                if digits.len() > MOST_DIGITS {
+                    return Err(format!("expected at most {MOST_DIGITS} digits, got {}", digits.len()));
+                }
+                tokens.push(Token::Number(digits.to_owned()));
+            }
+            'a'..='z' | 'A'..='Z' | '\\' => {
+                let word = rest.strip_prefix('\\').unwrap_or(rest);
+                let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
+                used = rest.len() - word.len() + letters;
+                match &word[..letters] {
+                    "" => used += word.chars().next().map_or(0, char::len_utf8),
+                    "left" | "right" | "mathrm" | "operatorname" | "big" | "Big" | "quad" => {}
+                    "cdot" | "times" => tokens.push(Token::Op('*')),
+                    // `2e` and `exp(1)` are letters that belong together; `esqrt` is none.
+                    name => match WORDS.iter().find(|(word, _)| *word == name) {
+                        Some((_, token)) => tokens.push(token.clone()),
+                        None => return Err(format!("expected a number, got `{name}`")),
+                    },
+                }
+            }
+            '+' | '/' | '^' => tokens.push(Token::Op(c)),
+            '*' if rest.starts_with("**") => {
+                used = 2;
+                tokens.push(Token::Op('^'));
+            }
+            '*' | '·' | '×' | '⋅' => tokens.push(Token::Op('*')),
+            '-' | '−' | '–' => tokens.push(Token::Op('-')),
+            '(' | '{' => tokens.push(Token::Open),
+            ')' | '}' => tokens.push(Token::Close),
+            '√' => tokens.push(Token::Function("sqrt")),
+            '$' | ' ' | '\t' | '\n' | '\r' => {}
+            ',' => return Err("expected a decimal point, got a comma".to_owned()),
+            c => return Err(format!("expected a number, got `{}`", c.escape_debug())),
+        }
+        rest = &rest[used..];
+    }
+    Ok(tokens)
+}
+
+struct Reader<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    depth: usize,
+}
+
+fn words(error: qkvet_prove::exact::NotExact) -> String {
+    error.to_string()
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn takes(&mut self, token: &Token) -> bool {
+        let is = self.peek() == Some(token);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn sum(&mut self) -> Result<Real, String> {
+        let mut value = self.product()?;
+        loop {
+            let minus = if self.takes(&Token::Op('+')) {
+                false
+            } else if self.takes(&Token::Op('-')) {
+                true
+            } else {
+                return Ok(value);
+            };
+            let next = self.product()?;
+            let next = if minus { next.negated().map_err(words)? } else { next };
+            value = value.plus(&next).map_err(words)?;
+        }
+    }
+
+    fn product(&mut self) -> Result<Real, String> {
+        let mut value = self.factor()?;
+        let mut divided = false;
+        loop {
+            if self.takes(&Token::Op('*')) {
+                value = value.times(&self.factor()?).map_err(words)?;
+                divided = false;
+            } else if self.takes(&Token::Op('/')) {
+                value = divide(&value, &self.factor()?)?;
+                divided = true;
+            } else {
+                match self.peek() {
+                    Some(Token::Number(_)) => {
+                        return Err("expected an operator between two numbers (5/2, not 2 1/2)".to_owned());
+                    }
+                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) if divided => {
+                        return Err("expected brackets or `*` behind a division, as in 1/(2*e)".to_owned());
+                    }
+                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) => {
+                        value = value.times(&self.factor()?).map_err(words)?;
+                    }
+                    _ => return Ok(value),
+                }
+            }
+        }
+    }
+
+    fn factor(&mut self) -> Result<Real, String> {
+        self.deeper(|reader| {
+            if reader.takes(&Token::Op('-')) {
+                return reader.factor()?.negated().map_err(words);
+            }
+            if reader.takes(&Token::Op('+')) {
+                return reader.factor();
+            }
+            let is_euler = reader.peek() == Some(&Token::Euler);
+            let base = reader.atom()?;
+            if !reader.takes(&Token::Op('^')) {
+                return Ok(base);
+            }
+            let minus = reader.takes(&Token::Op('-'));
+            let exponent = reader.atom()?;
+            let exponent = if minus { exponent.negated().map_err(words)? } else { exponent };
+            if is_euler {
+                return exponent.exp().map(Real::from).map_err(words);
+            }
+            power(&base, &exponent)
+        })
+    }
+
+    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<Real, String>) -> Result<Real, String> {
+        if self.depth >= MOST_DEPTH {
+            return Err(format!("expected at most {MOST_DEPTH} brackets in each other, got more"));
+        }
+        self.depth += 1;
+        let value = read(self);
+        self.depth -= 1;
+        value
+    }
+
+    fn atom(&mut self) -> Result<Real, String> {
+        let token = self.peek().cloned();
+        self.at += 1;
+        match token {
+            Some(Token::Number(digits)) => decimal(&digits),
+            Some(Token::Euler) => Exact::from(1).exp().map(Real::from).map_err(words),
+            Some(Token::Open) => self.deeper(|reader| {
+                let value = reader.sum()?;
+                if reader.takes(&Token::Close) { Ok(value) } else { Err("expected a closing bracket".to_owned()) }
+            }),
+            Some(Token::Fraction) => self.deeper(|reader| {
+                let (over, under) = (reader.atom()?, reader.atom()?);
+                divide(&over, &under)
+            }),
+            Some(Token::Function(name)) => self.deeper(|reader| {
+                let x = reader.atom()?;
+                match name {
+                    "exp" => x.exp().map(Real::from).map_err(words),
+                    "sqrt" => root(&x),
+                    _ => x.ln().map_err(words),
+                }
+            }),
+            Some(other) => Err(format!("expected a number, got {}", other.words())),
+            None => Err("expected a number, got the end".to_owned()),
+        }
+    }
+}
+
+fn divide(x: &Real, y: &Real) -> Result<Real, String> {
+    let inverse = y.plain().and_then(Exact::inverse).map_err(words)?;
+    x.times(&inverse.into()).map_err(words)
+}
+
+fn root(x: &Real) -> Result<Real, String> {
+    let x = x.plain().map_err(words)?;
+    // Roots are taken by factors, which take long to find in long numbers.
+    if x.to_string().len() > 24 {
+        return Err("expected the root of a shorter number".to_owned());
+    }
+    x.sqrt().map(Real::from).map_err(words)
+}
+
+fn power(base: &Real, exponent: &Real) -> Result<Real, String> {
+    let half = Exact::from(1).divide(&2.into()).map_err(words)?;
+    let exponent = exponent.plain().map_err(words)?;
+    if *exponent == half {
+        return root(base);
+    }
+    let whole = (-MOST_POWER..=MOST_POWER).find(|n| *exponent == Exact::from(*n));
+    let Some(n) = whole else {
+        return Err(format!("expected a whole power up to {MOST_POWER}, 1/2, or a power of e"));
+    };
+    let mut value = Real::from(1);
+    for _ in 0..n.unsigned_abs() {
+        value = value.times(base).map_err(words)?;
+    }
+    if n < 0 { divide(&1.into(), &value) } else { Ok(value) }
+}
+
+/// Digits with or without a point, exactly.
+pub(super) fn decimal(digits: &str) -> Result<Real, String> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let ten = Exact::from(10);
+    let mut value = Exact::from(0);
+    for digit in whole.chars().chain(fraction.chars()) {
+        let digit = digit.to_digit(10).ok_or_else(|| format!("expected digits, got `{digits}`"))?;
+        value = &(&value * &ten) + &Exact::from(i64::from(digit));
+    }
+    let scale = ten_to(fraction.len());
+    value.divide(&scale).map(Real::from).map_err(words)
+}
+
+/// `10^n`.
+pub(super) fn ten_to(n: usize) -> Exact {
+    let ten = Exact::from(10);
+    (0..n).fold(Exact::from(1), |power, _| &power * &ten)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_that_people_write_are_the_same_number() {
+        let forms = [
+            "(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)",
+            r"\frac{e^{\sqrt{2}/2}+1}{2\,e^{\sqrt{2}/2}+1}",
+            "(exp(√2/2) + 1) / (2·exp(√2/2) + 1)",
+            "(e^(1/sqrt(2))+1)/(1+2*e^(2^(-1/2*1)^1))",
+            r"$\left(1+\exp(\tfrac{1}{\sqrt 2})\right)/(1+2\exp(1/\sqrt2))$",
+        ];
+        let first = read_expression(forms[0]).unwrap();
+        assert_eq!(first.digits(9), "0.598887907");
+        for form in [forms[1], forms[2], forms[4]] {
+            let other = read_expression(form).unwrap_or_else(|error| panic!("{form}: {error}"));
+            assert!(first.compare(&other).unwrap().is_eq(), "{form}");
+        }
+        assert!(read_expression(forms[3]).is_err(), "a power that is not whole");
+        for (text, digits) in [
+            ("-3/4", "-0.750"),
+            ("2^-2", "0.250"),
+            ("-2^2", "-4.000"),
+            ("1 - -1", "2.000"),
+            ("3(1/2)", "1.500"),
+            ("ln(e^2)", "2.000"),
+        ] {
+            assert_eq!(
+                read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}")).digits(3),
+                digits,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_says_why() {
+        for (text, why) in [
+            ("", "the end"),
+            ("2 1/2", "operator"),
+            ("1/2e", "brackets"),
+            ("0,5", "decimal point"),
+            ("x + 1", "`x`"),
+            ("(1", "closing bracket"),
+            ("1)", "the end"),
+            ("1/0", "divisor"),
+            ("e^(e^2)", "exponential"),
+            ("sqrt(-1)", "root"),
+            ("((2^32)^32)^32", "bits"),
+            ("e^99999", "65536"),
+            ("1.2.3", "number"),
+            ("\u{0}", "number"),
+        ] {
+            let error = read_expression(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        assert!(read_expression(&"(".repeat(500)).is_err());
+        assert!(read_expression(&"-".repeat(500)).is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! What people wrote: numbers and matrices read as exact numbers, with the precision that they were stated with.
+//!
+//! An answer is a [`Node`] whatever file it came from; its leaves are the text as it was typed, so that `0.70` keeps its second digit.
+
+mod expression;
+mod layout;
+mod node;
+mod stated;
+
+pub use expression::read_expression;
+pub use layout::{Layout, MOST_CELLS, layout, lists};
+pub use node::Node;
+pub(crate) use node::YamlNode;
+pub use stated::{Form, Stated};
+pub(crate) use stated::{approximate, half_unit, is_within};
+
+/// Longest text of one number that is read.
+pub const MOST_TEXT: usize = 512;

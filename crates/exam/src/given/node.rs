@@ -1,0 +1,198 @@
+//! An answer as it stands in a file: text, lists and names, without a meaning yet.
+
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_yaml::Spanned;
+
+/// Lists in lists.
+const MOST_DEPTH: usize = 16;
+
+/// Text, a list, named entries, or nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// Nothing.
+    Missing,
+    /// A scalar as it was typed, without quotes.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Named entries in order.
+    Named(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// Whether there is nothing in it.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::Text(text) => text.trim().is_empty(),
+            Self::List(all) => all.iter().all(Self::is_missing),
+            Self::Named(all) => all.iter().all(|(_, node)| node.is_missing()),
+        }
+    }
+
+    /// A value of JSON; numbers keep their digits.
+    ///
+    /// # Errors
+    /// What is no JSON, or lists too deep.
+    pub fn from_json(raw: &RawValue) -> Result<Self, String> {
+        Self::json(raw, MOST_DEPTH)
+    }
+
+    fn json(raw: &RawValue, depth: usize) -> Result<Self, String> {
+        let text = raw.get();
+        if depth == 0 {
+            return Err(format!("expected at most {MOST_DEPTH} lists in each other, got more"));
+        }
+        let failed = |error: serde_json::Error| error.to_string();
+        Ok(match text.as_bytes().first() {
+            Some(b'[') => {
+                let all: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
+                Self::List(all.into_iter().map(|raw| Self::json(raw, depth - 1)).collect::<Result<_, _>>()?)
+            }
+            Some(b'{') => {
+                let JsonEntries(all) = serde_json::from_str(text).map_err(failed)?;
+                let entry = |(name, raw): (String, &RawValue)| Ok((name, Self::json(raw, depth - 1)?));
+                Self::Named(all.into_iter().map(entry).collect::<Result<_, String>>()?)
+            }
+            Some(b'"') => Self::Text(serde_json::from_str(text).map_err(failed)?),
+            Some(b'n') => Self::Missing,
+            _ => Self::Text(text.to_owned()),
+        })
+    }
+}
+
+/// Entries of a JSON object in order, none named twice.
+struct JsonEntries<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for JsonEntries<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut all: Self::Value = Vec::new();
+                while let Some((name, raw)) = map.next_entry::<String, &'de RawValue>()? {
+                    if all.iter().any(|(other, _)| *other == name) {
+                        return Err(serde::de::Error::custom(format!("duplicate entry `{name}`")));
+                    }
+                    all.push((name, raw));
+                }
+                Ok(all)
+            }
+        }
+        deserializer.deserialize_map(Entries).map(Self)
+    }
+}
+
+/// A value of YAML, whose scalars are known by where they stand.
+#[derive(Clone, Debug)]
+pub(crate) struct YamlNode(Spanned<Any>);
+
+#[derive(Clone, Debug)]
+enum Any {
+    Missing,
+    Text(String),
+    /// A number or a word such as `true`, whose text is read from the file.
+    Scalar(String),
+    List(Vec<YamlNode>),
+    Named(Vec<(String, YamlNode)>),
+}
+
+impl<'de> Deserialize<'de> for YamlNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::<Any>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl YamlNode {
+    /// Byte offset in the file.
+    pub(crate) fn offset(&self) -> usize {
+        self.0.referenced.span().byte_offset().and_then(|at| usize::try_from(at).ok()).unwrap_or(0)
+    }
+
+    /// The node, its scalars as they stand in `source`.
+    pub(crate) fn node(&self, source: &str) -> Node {
+        match &self.0.value {
+            Any::Missing => Node::Missing,
+            Any::Text(text) => Node::Text(text.clone()),
+            Any::Scalar(read) => {
+                let span = self.0.referenced.span();
+                let start = self.offset();
+                let len = span.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
+                let typed = source.get(start..start.saturating_add(len)).map_or("", str::trim);
+                // An alias points elsewhere, and a span may be of another kind of text.
+                let is_typed = typed.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'));
+                Node::Text(if is_typed { typed.to_owned() } else { read.clone() })
+            }
+            Any::List(all) => Node::List(all.iter().map(|node| node.node(source)).collect()),
+            Any::Named(all) => Node::Named(all.iter().map(|(name, node)| (name.clone(), node.node(source))).collect()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Any {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfAny;
+        impl<'de> Visitor<'de> for OfAny {
+            type Value = Any;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, text, a list or named entries")
+            }
+
+            fn visit_bool<E>(self, x: bool) -> Result<Any, E> {
+                Ok(Any::Scalar(x.to_string()))
+            }
+
+            fn visit_i64<E>(self, x: i64) -> Result<Any, E> {
+                Ok(Any::Scalar(x.to_string()))
+            }
+
+            fn visit_u64<E>(self, x: u64) -> Result<Any, E> {
+                Ok(Any::Scalar(x.to_string()))
+            }
+
+            fn visit_f64<E>(self, x: f64) -> Result<Any, E> {
+                Ok(Any::Scalar(x.to_string()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Any, E> {
+                Ok(Any::Text(text.to_owned()))
+            }
+
+            fn visit_unit<E>(self) -> Result<Any, E> {
+                Ok(Any::Missing)
+            }
+
+            fn visit_none<E>(self) -> Result<Any, E> {
+                Ok(Any::Missing)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Any, A::Error> {
+                let mut all = Vec::new();
+                while let Some(node) = seq.next_element()? {
+                    all.push(node);
+                }
+                Ok(Any::List(all))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Any, A::Error> {
+                let mut all = Vec::new();
+                while let Some((name, node)) = map.next_entry()? {
+                    all.push((name, node));
+                }
+                Ok(Any::Named(all))
+            }
+        }
+        deserializer.deserialize_any(OfAny)
+    }
+}

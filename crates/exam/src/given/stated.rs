@@ -1,0 +1,165 @@
+//! A number and how precisely it was stated.
+
+use std::cmp::Ordering;
+
+use qkvet_prove::exact::{Exact, Real};
+
+use super::MOST_TEXT;
+use super::expression::{decimal, read_expression, ten_to};
+
+/// How a number was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Digits, so many of them behind the point.
+    Decimal(usize),
+    /// A fraction, a root, a power: something exact.
+    Expression,
+}
+
+/// A number that somebody wrote.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// As it was typed.
+    pub text: String,
+    /// Its value.
+    pub value: Real,
+    /// How it was written.
+    pub form: Form,
+}
+
+impl Stated {
+    /// Reads a number. One that is nothing but digits may have an exponent: `6.9e-13`.
+    ///
+    /// # Errors
+    /// What is no number, in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.len() > MOST_TEXT {
+            return Err(format!("expected at most {MOST_TEXT} characters, got {}", text.len()));
+        }
+        let stated = |value, form| Self { text: text.to_owned(), value, form };
+        match plain(text) {
+            Some(Ok((value, decimals))) => Ok(stated(value, Form::Decimal(decimals))),
+            Some(Err(reason)) => Err(reason),
+            None => Ok(stated(read_expression(text)?, Form::Expression)),
+        }
+    }
+
+    /// Whether it is at most half a unit of the given decimal from a value; undecided counts as no.
+    pub fn is_near(&self, value: &Real, places: usize) -> bool {
+        is_within(&self.value, value, &half_unit(places))
+    }
+
+    /// Whether both are the same number.
+    pub fn is(&self, value: &Real) -> bool {
+        self.value.compare(value).is_ok_and(Ordering::is_eq)
+    }
+}
+
+/// `½ · 10^−places`.
+pub(crate) fn half_unit(places: usize) -> Exact {
+    (&Exact::from(2) * &ten_to(places)).inverse().unwrap_or_else(|_| Exact::from(0))
+}
+
+/// Decimals that tell numbers apart before exact arithmetic has to.
+const ENOUGH: usize = 40;
+
+/// A value to 40 decimals, as a rational: at most half a unit of the last from it.
+pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
+    let digits = value.digits(ENOUGH);
+    let (sign, digits) = digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
+    let value = decimal(digits)?;
+    if sign { value.negated().map_err(|error| error.to_string()) } else { Ok(value) }
+}
+
+/// Whether `|x − y| ≤ most`: by 40 decimals where they decide it, else exactly; what stays undecided counts as no.
+pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
+    let apart = |x: &Real, y: &Real| -> Option<Exact> {
+        let apart = x.plus(&y.negated().ok()?).ok()?;
+        apart.plain().ok()?.abs().ok()
+    };
+    if let (Ok(x), Ok(y)) = (approximate(x), approximate(y))
+        && let (Some(apart), Ok(error)) = (apart(&x, &y), ten_to(ENOUGH).inverse())
+    {
+        if &apart + &error <= *most {
+            return true;
+        }
+        if &apart - &error > *most {
+            return false;
+        }
+    }
+    apart(x, y).is_some_and(|apart| apart <= *most)
+}
+
+/// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
+fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
+    let unsigned = text.strip_prefix(['-', '−', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if !is_digits(&format!("{whole}{fraction}")) {
+        return None;
+    }
+    let exponent: i32 = match exponent {
+        None => 0,
+        Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => match text.parse() {
+            Ok(exponent) if (-300..=300).contains(&exponent) => exponent,
+            _ => return Some(Err(format!("expected an exponent from -300 to 300, got {text}"))),
+        },
+        Some(_) => return None,
+    };
+    if mantissa.len() > 60 {
+        return Some(Err(format!("expected at most 60 digits, got {}", mantissa.len())));
+    }
+    let value = || -> Result<(Real, usize), String> {
+        let value = decimal(mantissa)?;
+        let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
+        let power = if exponent < 0 { power.inverse().map_err(|error| error.to_string())? } else { power };
+        let value = value.times(&power.into()).map_err(|error| error.to_string())?;
+        let value = if text.starts_with(['-', '−']) { value.negated() } else { Ok(value) };
+        let decimals = i64::try_from(fraction.len()).unwrap_or(0) - i64::from(exponent);
+        Ok((value.map_err(|error| error.to_string())?, usize::try_from(decimals).unwrap_or(0)))
+    };
+    Some(value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stated_digits_are_counted() {
+        for (text, form, digits) in [
+            ("0.70", Form::Decimal(2), "0.7000"),
+            ("-3", Form::Decimal(0), "-3.0000"),
+            ("6.9e-3", Form::Decimal(4), "0.0069"),
+            ("2e1", Form::Decimal(0), "20.0000"),
+            (".5", Form::Decimal(1), "0.5000"),
+            ("1.", Form::Decimal(0), "1.0000"),
+            ("−1.25", Form::Decimal(2), "-1.2500"),
+            ("1/2", Form::Expression, "0.5000"),
+            ("2e", Form::Expression, "5.4366"),
+        ] {
+            let read = Stated::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((read.form, read.value.digits(4).as_str()), (form, digits), "{text}");
+        }
+        assert!(Stated::read("1e999999999").is_err());
+        assert!(Stated::read("nan").is_err());
+        assert!(Stated::read(&"1".repeat(600)).is_err());
+    }
+
+    #[test]
+    fn half_a_unit_is_decided_exactly() {
+        let third = Stated::read("1/3").unwrap().value;
+        assert!(Stated::read("0.333").unwrap().is_near(&third, 3));
+        assert!(!Stated::read("0.334").unwrap().is_near(&third, 3));
+        // Half a unit itself is near, whichever way it is rounded.
+        let half = Stated::read("0.125").unwrap().value;
+        assert!(["0.12", "0.13"].iter().all(|text| Stated::read(text).unwrap().is_near(&half, 2)));
+        assert!(!Stated::read("0.11").unwrap().is_near(&half, 2));
+        assert!(Stated::read("0.1250").unwrap().is(&half));
+    }
+}

@@ -1,0 +1,136 @@
+//! Submissions as a table: a column a part, a row a student.
+
+use super::result::Trouble;
+use super::submission::{Given, Submission};
+use crate::given::Node;
+
+const HINT: &str = "the first line names the columns: student, variant, 1a, 1b and so on";
+
+/// Rows that are read.
+const MOST_ROWS: usize = 100_000;
+
+pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
+    let (rows, end) = rows(text);
+    let mut rows = rows.into_iter().filter(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
+    let Some((_, head)) = rows.next() else {
+        return vec![Submission::unreadable(
+            file,
+            "table: expected a line that names the columns, got none",
+            Some(HINT),
+        )];
+    };
+    let names: Vec<String> = head.iter().map(|name| name.trim().to_owned()).collect();
+    let column = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
+    let (student, variant, exam) = (column("student"), column("variant"), column("exam"));
+    let mut all = Vec::new();
+    for (line, row) in rows {
+        let cell = |at: Option<usize>| {
+            at.and_then(|at| row.get(at)).map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty())
+        };
+        let mut submission = Submission {
+            student: cell(student),
+            file: file.to_owned(),
+            exam: cell(exam),
+            variant: cell(variant),
+            ..Submission::default()
+        };
+        let place = format!("{file}:{line}");
+        if submission.student.is_none() {
+            submission.student = Some(format!("line {line}"));
+        }
+        if student.is_none() || row.len() > names.len() {
+            let says = if student.is_none() {
+                "table: expected a column `student`".to_owned()
+            } else {
+                format!("row: expected {} cells, got {}", names.len(), row.len())
+            };
+            submission.trouble.push(Trouble { place: place.clone(), says, hint: Some(HINT.to_owned()) });
+        }
+        for (at, name) in names.iter().enumerate().filter(|(at, _)| ![student, variant, exam].contains(&Some(*at))) {
+            let answer = cell(Some(at)).map_or(Node::Missing, Node::Text);
+            submission.answers.push(Given { part: name.clone(), answer, place: format!("{place}, column {name}") });
+        }
+        all.push(submission);
+    }
+    if let Some(says) = end {
+        all.push(Submission::unreadable(file, says, Some(HINT)));
+    }
+    if all.is_empty() {
+        return vec![Submission::unreadable(file, "table: expected a row for each student, got none", Some(HINT))];
+    }
+    all
+}
+
+/// Rows with the number of their first line, and what is wrong at the end. Cells may stand in quotes, quotes in them twice (RFC 4180).
+fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<String>) {
+    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let (mut line, mut start, mut quoted) = (1, 1, false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        line += usize::from(c == '\n');
+        match (quoted, c) {
+            (true, '"') if chars.peek() == Some(&'"') => {
+                chars.next();
+                cell.push('"');
+            }
+            (true, '"') => quoted = false,
+            (true, c) => cell.push(c),
+            (false, '"') if cell.trim().is_empty() => {
+                cell.clear();
+                quoted = true;
+            }
+            (false, ',') => row.push(std::mem::take(&mut cell)),
+            (false, '\r') if chars.peek() == Some(&'\n') => {}
+            (false, '\n') => {
+                row.push(std::mem::take(&mut cell));
+                rows.push((start, std::mem::take(&mut row)));
+                start = line;
+                if rows.len() > MOST_ROWS {
+                    return (rows, Some(format!("table: expected at most {MOST_ROWS} rows")));
+                }
+            }
+            (false, c) => cell.push(c),
+        }
+    }
+    let end = quoted.then(|| format!("cell from line {start}: expected a closing quote, got the end"));
+    if !cell.is_empty() || !row.is_empty() {
+        row.push(cell);
+        if !quoted {
+            rows.push((start, row));
+        }
+    }
+    (rows, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_may_be_quoted_and_rows_short() {
+        let all = read("a.csv", "student,variant,1a,1b\r\nAda,1,\"[[1, 2],\n [3, 4]]\",\"say \"\"x\"\"\"\n\nBob,2,5\n");
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[0].answers[0].answer, Node::Text("[[1, 2],\n [3, 4]]".to_owned()));
+        assert_eq!(all[0].answers[1].answer, Node::Text("say \"x\"".to_owned()));
+        assert_eq!((all[1].student.as_deref(), all[1].answers[0].place.as_str()), (Some("Bob"), "a.csv:5, column 1a"));
+        assert_eq!(all[1].answers[1].answer, Node::Missing);
+        assert!(all.iter().all(|submission| submission.trouble.is_empty()));
+    }
+
+    #[test]
+    fn a_table_that_is_none_is_told() {
+        for (text, says) in [
+            ("", "names the columns"),
+            ("student\n", "a row"),
+            ("student,1a\nAda,\"1", "closing quote"),
+            ("1a\n3\n", "column `student`"),
+            ("student,1a\nA,1,2\n", "expected 2 cells, got 3"),
+        ] {
+            let all = read("a.csv", text);
+            assert!(
+                all.iter().any(|one| one.trouble.iter().any(|trouble| trouble.says.contains(says))),
+                "{text}: {all:?}"
+            );
+        }
+    }
+}

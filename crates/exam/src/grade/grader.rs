@@ -1,0 +1,234 @@
+//! Submissions against the keys of an exam.
+
+use std::collections::BTreeMap;
+
+use qkvet_spec::{Catalog, nearest};
+
+use super::part::{Asked, Own};
+use super::part_id;
+use super::result::{Graded, GradedPart, Trouble, Verdict};
+use super::submission::{Given, Submission, stem};
+use crate::answer::work;
+use crate::error::ExamError;
+use crate::generate::nothing;
+use crate::key::{Key, KeyedPart};
+use crate::question::Library;
+use crate::verify::verify;
+
+/// The keys of an exam, each derived again before it is trusted.
+#[derive(Debug)]
+pub struct Grader {
+    exam: String,
+    library: Library,
+    keys: BTreeMap<usize, Key>,
+}
+
+impl Grader {
+    /// Takes the keys of the variants of one exam.
+    ///
+    /// # Errors
+    /// No key, keys of different exams, or a key whose answers are not what its numbers give.
+    pub fn new(keys: Vec<Key>, catalog: &Catalog) -> Result<Self, ExamError> {
+        let mut all = BTreeMap::new();
+        let mut first: Option<(String, Library)> = None;
+        for key in keys {
+            let (exam, library) = match &first {
+                Some(first) => first,
+                None => {
+                    let (set, library) = key.sources(catalog)?;
+                    first.insert((set.exam, library))
+                }
+            };
+            let is_same = all
+                .values()
+                .next()
+                .is_none_or(|other: &Key| (&other.set, &other.own, other.seed) == (&key.set, &key.own, key.seed));
+            if !is_same {
+                return Err(ExamError::Key(format!("keys of another exam beside those of `{exam}`")));
+            }
+            let verified = verify(&key, library, catalog);
+            if let Some(reason) = verified.wrong.into_iter().next() {
+                return Err(ExamError::Untrue { variant: key.variant, reason });
+            }
+            all.insert(key.variant, key);
+        }
+        match first {
+            Some((exam, library)) => Ok(Self { exam, library, keys: all }),
+            None => Err(ExamError::Key("no key".to_owned())),
+        }
+    }
+
+    /// Grades submissions; one of a student who handed in before is graded and told of.
+    pub fn all(&self, submissions: &[Submission]) -> Vec<Graded> {
+        let mut seen: BTreeMap<String, String> = BTreeMap::new();
+        let mut all = Vec::new();
+        for submission in submissions {
+            let mut graded = self.grade(submission);
+            match seen.get(&graded.student) {
+                Some(file) => graded.trouble.push(Trouble {
+                    place: graded.file.clone(),
+                    says: format!("student `{}`: expected one submission, got another in {file}", graded.student),
+                    hint: Some("keep one of them".to_owned()),
+                }),
+                None => {
+                    seen.insert(graded.student.clone(), graded.file.clone());
+                }
+            }
+            all.push(graded);
+        }
+        all
+    }
+
+    /// Grades one submission.
+    pub fn grade(&self, submission: &Submission) -> Graded {
+        let student = submission.student.clone().unwrap_or_else(|| stem(&submission.file).to_owned());
+        let key = match self.key(submission) {
+            Ok(key) => key,
+            Err(trouble) => {
+                let all = submission.trouble.iter().cloned().chain(trouble).collect();
+                return Graded::refused(&student, &submission.file, all);
+            }
+        };
+        let mut trouble = submission.trouble.clone();
+        let answers = self.sorted(key, submission, &mut trouble);
+        let mut parts = Vec::new();
+        for (number, keyed) in key.questions.iter().enumerate() {
+            let question = self.library.get(&keyed.question);
+            let worked = question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
+            let (Some(question), Some(worked)) = (question, worked) else { continue };
+            let asked = Asked { question, drawn: &keyed.drawn, worked };
+            let mut own = Own::new();
+            for (at, part) in keyed.parts.iter().enumerate() {
+                let id = part_id(number, at);
+                parts.push(marked(&asked, part, &id, answers.get(&id).copied(), &mut own));
+            }
+        }
+        let by_hand = parts.iter().filter(|part| part.verdict == Verdict::ByHand).map(|part| part.of).sum();
+        Graded {
+            student,
+            file: submission.file.clone(),
+            exam: self.exam.clone(),
+            variant: Some(key.variant),
+            points: rounded(parts.iter().map(|part| part.points).sum()),
+            of: parts.iter().map(|part| part.of).sum(),
+            by_hand,
+            parts,
+            trouble,
+        }
+    }
+
+    /// The key that a submission is graded with; nothing said where its own trouble says enough.
+    fn key(&self, submission: &Submission) -> Result<&Key, Option<Trouble>> {
+        let told = |says: String, hint: &str| {
+            Some(Trouble { place: submission.file.clone(), says, hint: Some(hint.to_owned()) })
+        };
+        if submission.answers.is_empty() && !submission.trouble.is_empty() {
+            return Err(None);
+        }
+        if let Some(exam) = submission.exam.as_ref().filter(|exam| **exam != self.exam) {
+            let says = format!("exam: expected `{}`, got `{}`", self.exam, exam.escape_debug());
+            return Err(told(says, "grade it with the key of its own exam"));
+        }
+        match &submission.variant {
+            Some(variant) => variant.parse().ok().and_then(|number: usize| self.keys.get(&number)).ok_or_else(|| {
+                let known: Vec<String> = self.keys.keys().map(usize::to_string).collect();
+                let says = format!("variant: expected {}, got `{}`", known.join(", "), variant.escape_debug());
+                told(says, "the variant stands at the top of the sheet; `--key` takes the folder of all keys")
+            }),
+            None => match self.keys.values().next() {
+                Some(key) if self.keys.len() == 1 => Ok(key),
+                _ => Err(told("variant: expected one, got none".to_owned(), "write `variant: N` as on the sheet")),
+            },
+        }
+    }
+
+    /// Answers by part; those of no part and second ones are trouble.
+    fn sorted<'b>(
+        &self,
+        key: &Key,
+        submission: &'b Submission,
+        trouble: &mut Vec<Trouble>,
+    ) -> BTreeMap<String, &'b Given> {
+        let mut known: Vec<(String, Vec<String>)> = Vec::new();
+        for (number, question) in key.questions.iter().enumerate() {
+            for (at, part) in question.parts.iter().enumerate() {
+                let id = part_id(number, at);
+                let letter = id.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+                let others = [
+                    id.clone(),
+                    format!("{}{}", number + 1, at + 1),
+                    format!("{}{letter}", question.question),
+                    format!("{}{}", question.question, part.part),
+                ];
+                known.push((id, others.iter().map(|other| bare(other)).collect()));
+            }
+        }
+        let mut answers: BTreeMap<String, &Given> = BTreeMap::new();
+        for given in &submission.answers {
+            let name = bare(&given.part);
+            // The sheet's own names first: `12` may be part 2 of question 1 only where there is no part of that name.
+            let found = known.iter().find(|(_, names)| names[0] == name);
+            let found = found.or_else(|| known.iter().find(|(_, names)| names.contains(&name)));
+            let Some((id, _)) = found else {
+                let near = nearest(&given.part, known.iter().map(|(id, _)| id.as_str()));
+                let all: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+                trouble.push(Trouble {
+                    place: given.place.clone(),
+                    says: format!("part `{}`: expected one of the sheet", given.part.escape_debug()),
+                    hint: Some(near.map_or_else(
+                        || format!("parts are {}", all.join(", ")),
+                        |near| format!("did you mean `{near}`?"),
+                    )),
+                });
+                continue;
+            };
+            if let Some(first) = answers.get(id) {
+                trouble.push(Trouble {
+                    place: given.place.clone(),
+                    says: format!("part `{id}`: expected one answer, got a second; the one at {} counts", first.place),
+                    hint: Some("keep one of them".to_owned()),
+                });
+                continue;
+            }
+            answers.insert(id.clone(), given);
+        }
+        answers
+    }
+}
+
+/// A part's name without signs, and without words such as `Q` before it.
+fn bare(name: &str) -> String {
+    let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let without = name.strip_prefix("question").or_else(|| name.strip_prefix('q')).unwrap_or(&name);
+    if without.starts_with(|c: char| c.is_ascii_digit()) { without.to_owned() } else { name }
+}
+
+fn rounded(points: f64) -> f64 {
+    (points * 100.0).round() / 100.0
+}
+
+fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>, own: &mut Own) -> GradedPart {
+    let part = GradedPart {
+        part: id.to_owned(),
+        verdict: Verdict::Missing,
+        points: 0.0,
+        of: keyed.points,
+        says: "no answer".to_owned(),
+        mistake: None,
+        hint: None,
+        place: given.map(|given| given.place.clone()),
+        rubric: Vec::new(),
+    };
+    let Some(given) = given.filter(|given| !given.answer.is_missing()) else { return part };
+    match asked.mark(keyed, id, &given.answer, own) {
+        Ok(marked) => GradedPart {
+            verdict: marked.verdict,
+            points: rounded(f64::from(keyed.points) * marked.share),
+            says: marked.says,
+            mistake: marked.mistake,
+            rubric: marked.rubric,
+            ..part
+        },
+        Err(unread) => GradedPart { verdict: Verdict::Unreadable, says: unread.says, hint: Some(unread.hint), ..part },
+    }
+}

@@ -1,0 +1,239 @@
+//! Numbers and matrices.
+
+use qkvet_prove::exact::{Real, Value};
+use qkvet_spec::CheckedLaw;
+
+use super::part::{Marked, Unread};
+use crate::answer::Numbers;
+use crate::generate::Mistaken;
+use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression};
+use crate::question::Credit;
+
+/// How a number stands to the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is that number.
+    Exact,
+    /// It is at most half a unit of the last asked digit away.
+    Rounded,
+    /// It is right to so many digits, which are fewer than asked.
+    Coarse(usize),
+    /// It is less than a unit of the last asked digit away.
+    LastDigit,
+    /// It is another number.
+    Off,
+}
+
+impl Fit {
+    pub(super) fn is_right(self) -> bool {
+        matches!(self, Self::Exact | Self::Rounded)
+    }
+}
+
+/// Compares a number with the right one, of which `places` decimals are asked, or the exact value.
+pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
+    if x.is(right) {
+        return Fit::Exact;
+    }
+    if places.is_some_and(|places| x.is_near(right, places)) {
+        return Fit::Rounded;
+    }
+    match (x.form, places) {
+        (Form::Decimal(stated), _)
+            if stated > 0 && places.is_none_or(|places| stated < places) && x.is_near(right, stated) =>
+        {
+            Fit::Coarse(stated)
+        }
+        (Form::Decimal(stated), Some(places)) if stated >= places => {
+            let unit = &half_unit(places) + &half_unit(places);
+            if is_within(&x.value, right, &unit) { Fit::LastDigit } else { Fit::Off }
+        }
+        _ => Fit::Off,
+    }
+}
+
+/// The value of a formula as rows of numbers.
+pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
+    let whole = |n: &usize| Real::from(i64::try_from(*n).unwrap_or(i64::MAX));
+    Some(match value {
+        Value::Number(x) => vec![vec![x.clone()]],
+        Value::Index(i) => vec![vec![whole(&(i + 1))]],
+        Value::Shape(extents) => vec![extents.iter().map(whole).collect()],
+        Value::Matrices(m) => m.data.chunks(m.cols.max(1)).map(<[Real]>::to_vec).collect(),
+        Value::Indices(_) => return None,
+    })
+}
+
+/// Entries of an answer by rows, laid out like the right one where a flat list may be either.
+pub(super) fn stated(given: &Node, right: (usize, usize)) -> Result<Vec<Vec<Stated>>, Unread> {
+    let unread = |says: String| {
+        Unread::new(says, "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)")
+    };
+    let texts = match layout(given).map_err(unread)? {
+        Layout::One(text) => vec![vec![text]],
+        Layout::Flat(cells) if right.1 == 1 && right.0 > 1 => cells.into_iter().map(|cell| vec![cell]).collect(),
+        Layout::Flat(cells) => vec![cells],
+        Layout::Rows(rows) => rows,
+    };
+    let read = |(i, j): (usize, usize), text: &String| {
+        Stated::read(text).map_err(|reason| {
+            let shown: String = text.chars().take(40).collect();
+            unread(format!("entry `{}` in row {}, column {}: {reason}", shown.escape_debug(), i + 1, j + 1))
+        })
+    };
+    let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect();
+    texts.iter().enumerate().map(row).collect()
+}
+
+/// Whether an answer is what a mistake gives. Decimals of a mistake are rounded already.
+fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
+    let same = mistake.rows.len() == given.len() && mistake.rows.iter().zip(given).all(|(x, y)| x.len() == y.len());
+    let printed = mistake.rows.iter().flatten().zip(mistake.exact.iter().flatten());
+    same && printed.zip(given.iter().flatten()).all(|((printed, exact), x)| match mistake.places {
+        Some(places) => {
+            let exact = read_expression(exact).ok();
+            exact.is_some_and(|exact| fit(x, &exact, Some(places)).is_right())
+                || crate::answer::unsigned_zero(x.value.digits(places)) == *printed
+        }
+        None => read_expression(exact).is_ok_and(|exact| x.is(&exact)),
+    })
+}
+
+/// What is needed to mark numbers.
+pub(super) struct Right<'a> {
+    /// By rows.
+    pub(super) rows: Vec<Vec<Real>>,
+    /// Decimals asked.
+    pub(super) places: Option<usize>,
+    /// What mistakes give, and the share of each.
+    pub(super) mistakes: Vec<(&'a Mistaken, Option<f64>)>,
+    /// The rule.
+    pub(super) credit: Credit,
+    /// What follows from the student's own earlier answers, and from which.
+    pub(super) follows: Option<(Vec<Vec<Real>>, String)>,
+}
+
+impl Right<'_> {
+    pub(super) fn mark(&self, given: &[Vec<Stated>]) -> Marked {
+        let extents = |rows: usize, cols: Vec<usize>| match cols.first() {
+            Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
+            _ => format!("{rows} rows of different length"),
+        };
+        let of_right = (self.rows.len(), self.rows.iter().map(Vec::len).collect::<Vec<_>>());
+        let of_given = (given.len(), given.iter().map(Vec::len).collect::<Vec<_>>());
+        let is_same_shape = of_right == of_given;
+        let fits: Vec<Fit> = if is_same_shape {
+            self.rows
+                .iter()
+                .flatten()
+                .zip(given.iter().flatten())
+                .map(|(right, x)| fit(x, right, self.places))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
+            let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
+            return Marked::right(if all_exact { "equal to the exact value" } else { "" });
+        }
+        if let Some((rows, from)) = &self.follows
+            && rows.len() == given.len()
+            && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
+            && rows.iter().flatten().zip(given.iter().flatten()).all(|(x, y)| self.follows_from(x, y))
+        {
+            return Marked::follows(
+                self.credit.follows,
+                format!("not the right value; it follows from the answer to {from}"),
+            );
+        }
+        if let Some((mistake, share)) = self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given)) {
+            let share = share.unwrap_or(self.credit.mistake);
+            return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
+        }
+        if !is_same_shape {
+            let expected = extents(of_right.0, of_right.1);
+            return Marked::wrong(format!("expected a matrix of {expected}, got {}", extents(of_given.0, of_given.1)));
+        }
+        if fits.iter().all(|fit| *fit != Fit::Off) {
+            let fewest =
+                fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
+            let says = match (fewest, self.places) {
+                (Some(stated), Some(places)) => format!("right, but to {stated} decimals where {places} are asked"),
+                (Some(stated), None) => format!("right to {stated} decimals, but the exact value is asked"),
+                (None, _) => "the last digit is wrong: not rounded to the nearest".to_owned(),
+            };
+            return Marked::partial(self.credit.coarse, says);
+        }
+        self.some(&fits, given)
+    }
+
+    /// Whether an answer is right as far as it goes.
+    pub(super) fn is_about(&self, given: &[Vec<Stated>]) -> bool {
+        self.rows.len() == given.len()
+            && self.rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
+            && self
+                .rows
+                .iter()
+                .flatten()
+                .zip(given.iter().flatten())
+                .all(|(right, x)| fit(x, right, self.places) != Fit::Off)
+    }
+
+    /// A step from rounded numbers may be off by a unit.
+    fn follows_from(&self, right: &Real, x: &Stated) -> bool {
+        match self.places {
+            Some(places) => is_within(&x.value, right, &(&half_unit(places) + &half_unit(places))),
+            None => x.is(right),
+        }
+    }
+
+    /// An answer with wrong entries.
+    fn some(&self, fits: &[Fit], given: &[Vec<Stated>]) -> Marked {
+        let cols = self.rows.first().map_or(1, Vec::len).max(1);
+        let wrong: Vec<String> = fits
+            .iter()
+            .enumerate()
+            .filter(|(_, fit)| !fit.is_right())
+            .map(|(at, _)| format!("({}, {})", at / cols + 1, at % cols + 1))
+            .collect();
+        let all: Vec<(&Stated, &Real)> = given.iter().flatten().zip(self.rows.iter().flatten()).collect();
+        let opposite =
+            |(x, right): &(&Stated, &Real)| right.negated().is_ok_and(|other| fit(x, &other, self.places).is_right());
+        let is_transposed = || {
+            self.rows.len() == cols
+                && self.rows.len() > 1
+                && (0..cols).all(|i| (0..cols).all(|j| fit(&given[i][j], &self.rows[j][i], self.places).is_right()))
+        };
+        let nature = if all.iter().all(opposite) {
+            "every sign is the other way"
+        } else if is_transposed() {
+            "rows and columns are exchanged"
+        } else if all.iter().zip(fits).all(|(pair, fit)| fit.is_right() || opposite(pair)) {
+            "wrong sign"
+        } else {
+            "another value"
+        };
+        if fits.len() == 1 {
+            return Marked::wrong(nature.to_owned());
+        }
+        let shown = if wrong.len() > 6 {
+            format!("{} and {} more", wrong[..6].join(", "), wrong.len() - 6)
+        } else {
+            wrong.join(", ")
+        };
+        let right = fits.len() - wrong.len();
+        let says = format!("{right} of {} entries are right; {nature} in {shown}", fits.len());
+        if right == 0 {
+            return Marked::wrong(says);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
+        let share = right as f64 / fits.len() as f64;
+        Marked::partial(self.credit.entries * share, says)
+    }
+}
+
+/// Where in a law an abbreviation alone is the value: the step that an answer gives.
+pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &qkvet_spec::syntax::Expr) -> Option<&'a str> {
+    let qkvet_spec::syntax::ExprKind::Name(name) = &of.kind else { return None };
+    law.lets.iter().map(|(name, _)| name.as_str()).find(|step| step == name)
+}

@@ -1,0 +1,212 @@
+//! Answers that are picked: options, statements, lines, columns, extents.
+
+use super::part::{Marked, Unread};
+use crate::given::{Layout, Node, layout};
+
+/// The number of an option, from 0: `B`, `(b)` or `2`.
+pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
+    match layout(given).ok()? {
+        Layout::One(text) => option(&text, n),
+        Layout::Flat(cells) if cells.len() == 1 => option(&cells[0], n),
+        _ => None,
+    }
+}
+
+fn option(text: &str, n: usize) -> Option<usize> {
+    let text = text.trim().trim_matches(|c: char| matches!(c, '(' | ')' | '.' | '"' | '\''));
+    let at = match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => usize::from(letter.to_ascii_lowercase() - b'a'),
+        _ => text.parse::<usize>().ok()?.checked_sub(1)?,
+    };
+    (at < n).then_some(at)
+}
+
+/// What to say of an answer that is no option.
+pub(super) fn no_option(n: usize) -> Unread {
+    let last = u8::try_from(n.saturating_sub(1)).ok().filter(|at| *at < 26).map_or('Z', |at| char::from(b'A' + at));
+    Unread::new(format!("expected one option from A to {last}"), "give its letter, as on the sheet")
+}
+
+/// Words of a list: of text also the words or the letters of one.
+fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, Unread> {
+    let unread = |says| Unread::new(says, "give a list, as [B, A, C]");
+    Ok(match layout(given).map_err(unread)? {
+        Layout::One(text) => {
+            let text = text.trim();
+            let apart: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            if apart.len() == 1 && text.chars().all(is_letter) {
+                text.chars().map(String::from).collect()
+            } else {
+                apart
+            }
+        }
+        Layout::Flat(cells) => cells,
+        Layout::Rows(rows) => rows.concat(),
+    })
+}
+
+/// Statements that are true or false, each for its share.
+pub(super) fn statements(right: &[bool], because: &dyn Fn(usize) -> String, given: &Node) -> Result<Marked, Unread> {
+    let hint = "give true or false for each statement, in their order: [true, false, true]";
+    let words = words(given, |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
+    if words.len() != right.len() {
+        return Err(Unread::new(format!("expected {} words, got {}", right.len(), words.len()), hint));
+    }
+    let mut wrong = Vec::new();
+    for (at, (word, right)) in words.iter().zip(right).enumerate() {
+        let says = match word.trim().to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "1" => true,
+            "false" | "f" | "no" | "0" => false,
+            "" => !right,
+            other => {
+                return Err(Unread::new(
+                    format!("statement {}: expected true or false, got `{}`", at + 1, other.escape_debug()),
+                    hint,
+                ));
+            }
+        };
+        if says != *right {
+            wrong.push(format!("statement {} is {right}: {}", at + 1, because(at)));
+        }
+    }
+    Ok(share(right.len() - wrong.len(), right.len(), wrong.join(" ")))
+}
+
+/// Some of all right ones.
+fn share(right: usize, all: usize, says: String) -> Marked {
+    if right == all {
+        return Marked::right("");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let share = right as f64 / all.max(1) as f64;
+    Marked::partial(share, format!("{right} of {all} right: {says}"))
+}
+
+/// For each row a column; each row for its share.
+pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread> {
+    let hint = "give one column for each row, counted from 1: [3, 1, 2]";
+    let words = words(given, |c| c.is_ascii_digit())?;
+    if words.len() != columns.len() {
+        return Err(Unread::new(format!("expected {} columns, got {}", columns.len(), words.len()), hint));
+    }
+    let mut wrong = Vec::new();
+    for (at, (word, column)) in words.iter().zip(columns).enumerate() {
+        match word.trim().parse::<usize>() {
+            Ok(given) if given == *column => {}
+            Ok(_) => wrong.push((at + 1).to_string()),
+            Err(_) => {
+                return Err(Unread::new(
+                    format!("row {}: expected a column, got `{}`", at + 1, word.escape_debug()),
+                    hint,
+                ));
+            }
+        }
+    }
+    Ok(share(columns.len() - wrong.len(), columns.len(), format!("another column in row {}", wrong.join(", "))))
+}
+
+/// Extents may stand between `×`.
+pub(super) fn extents(given: &Node) -> Node {
+    match given {
+        Node::Text(text) => Node::Text(text.replace(['×', 'x', 'X'], ",").replace("by", ",")),
+        other => other.clone(),
+    }
+}
+
+/// Lines in order. The share is that of the longest run in the right order, less the lines that belong nowhere.
+pub(super) fn ordering(
+    sheet: &[usize],
+    lines: usize,
+    stranger: &dyn Fn(usize) -> String,
+    given: &Node,
+) -> Result<Marked, Unread> {
+    let hint = "give the letters of the lines in order: [B, A, C]";
+    let letters = words(given, |c| c.is_ascii_alphabetic())?;
+    let mut order = Vec::new();
+    for word in &letters {
+        let at = option(word, sheet.len()).and_then(|at| sheet.get(at));
+        let Some(line) = at else {
+            return Err(Unread::new(format!("expected letters of lines, got `{}`", word.escape_debug()), hint));
+        };
+        if order.contains(line) {
+            return Err(Unread::new(format!("expected each line once, got `{}` twice", word.escape_debug()), hint));
+        }
+        order.push(*line);
+    }
+    if order.iter().copied().eq(0..lines) {
+        return Ok(Marked::right(""));
+    }
+    let mut says = Vec::new();
+    let strangers: Vec<usize> = order.iter().filter_map(|line| line.checked_sub(lines)).collect();
+    says.extend(strangers.iter().map(|at| format!("a line does not belong there: {}", stranger(*at))));
+    let missing = (0..lines).filter(|line| !order.contains(line)).count();
+    if missing > 0 {
+        says.push(format!("{missing} of {lines} lines are missing"));
+    }
+    let known: Vec<usize> = order.into_iter().filter(|line| *line < lines).collect();
+    if let Some(at) = (1..known.len()).find(|at| known[*at] < known[at - 1]) {
+        says.push(format!("line {} comes too late or the one before it too early", at + 1));
+    }
+    let kept = longest_ascending(&known).saturating_sub(strangers.len());
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let share = kept as f64 / lines.max(1) as f64;
+    Ok(Marked::partial(share, says.join("; ")))
+}
+
+/// Length of the longest subsequence that ascends.
+fn longest_ascending(order: &[usize]) -> usize {
+    let mut best: Vec<usize> = Vec::new();
+    for (at, line) in order.iter().enumerate() {
+        let before = (0..at).filter(|before| order[*before] < *line).map(|before| best[before]).max().unwrap_or(0);
+        best.push(before + 1);
+    }
+    best.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grade::result::Verdict;
+
+    fn text(text: &str) -> Node {
+        Node::Text(text.to_owned())
+    }
+
+    #[test]
+    fn options_have_letters_and_numbers() {
+        for (given, at) in
+            [("b", Some(1)), ("(B)", Some(1)), ("2", Some(1)), ("d", None), ("0", None), ("B and C", None), ("", None)]
+        {
+            assert_eq!(letter(&text(given), 3), at, "{given}");
+        }
+    }
+
+    #[test]
+    fn statements_and_rows_count_for_their_share() {
+        let marked = |given: &str| statements(&[true, false, true, true], &|_| "reason".to_owned(), &text(given));
+        for given in ["TFTT", "t f t t", "[true, false, true, true]", "yes, no, yes, 1"] {
+            assert_eq!(marked(given).map(|one| one.share), Ok(1.0), "{given}");
+        }
+        let one = marked("TTTT").unwrap();
+        assert_eq!((one.share, one.says.as_str()), (0.75, "3 of 4 right: statement 2 is false: reason"));
+        assert!(marked("TF").is_err() && marked("a b c d").is_err());
+        let one = largest(&[3, 1], &text("3, 2")).unwrap();
+        assert_eq!((one.share, one.verdict), (0.5, Verdict::Partial));
+        assert!(largest(&[3, 1], &text("3")).is_err());
+    }
+
+    #[test]
+    fn lines_in_order_count_by_their_longest_run() {
+        // On the sheet: line 2, stranger, line 1, line 3.
+        let marked = |given: &str| {
+            ordering(&[1, 3, 0, 2], 3, &|_| "it mixes".to_owned(), &text(given))
+                .map(|one| (one.verdict, (one.share * 3.0).round()))
+        };
+        assert_eq!(marked("C A D"), Ok((Verdict::Right, 3.0)));
+        assert_eq!(marked("cad"), Ok((Verdict::Right, 3.0)));
+        assert_eq!(marked("A C D"), Ok((Verdict::Partial, 2.0)));
+        assert_eq!(marked("C B A D"), Ok((Verdict::Partial, 2.0)));
+        assert_eq!(marked("B"), Ok((Verdict::Wrong, 0.0)));
+        assert!(marked("C C D").is_err() && marked("C E").is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Submissions of all kinds of files.
+
+use super::result::Trouble;
+use super::{csv, notebook, yaml};
+use crate::given::Node;
+
+/// Larger files are not read.
+pub const MOST_BYTES: usize = 16 << 20;
+
+/// An answer to a part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// The part as it is named there.
+    pub part: String,
+    /// The answer.
+    pub answer: Node,
+    /// Where it stands: `file:line`, a row and a column, a cell.
+    pub place: String,
+}
+
+/// What one student handed in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Submission {
+    /// The name, as far as it is said.
+    pub student: Option<String>,
+    /// The file.
+    pub file: String,
+    /// The problem set, if it is said.
+    pub exam: Option<String>,
+    /// The variant, if it is said.
+    pub variant: Option<String>,
+    /// The answers.
+    pub answers: Vec<Given>,
+    /// What could not be read.
+    pub trouble: Vec<Trouble>,
+}
+
+impl Submission {
+    /// A file that could not be read.
+    pub fn unreadable(file: &str, says: impl Into<String>, hint: Option<&str>) -> Self {
+        let trouble = Trouble { place: file.to_owned(), says: says.into(), hint: hint.map(str::to_owned) };
+        Self { file: file.to_owned(), trouble: vec![trouble], ..Self::default() }
+    }
+}
+
+/// Reads the submissions of a file, by the end of its name: `.yaml`, `.yml`, `.json`, `.csv` (a row a student) and `.ipynb`.
+///
+/// What cannot be read is a submission with trouble.
+pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
+    if bytes.len() > MOST_BYTES {
+        let says = format!("file: expected at most {MOST_BYTES} bytes, got {}", bytes.len());
+        return vec![Submission::unreadable(file, says, None)];
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return vec![Submission::unreadable(
+            file,
+            "file: expected text in UTF-8, got other bytes",
+            Some("save it as UTF-8"),
+        )];
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let extension = file.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    match extension.as_str() {
+        "yaml" | "yml" => vec![yaml::read(file, text)],
+        "json" => yaml::read_json(file, text),
+        "csv" => csv::read(file, text),
+        "ipynb" => vec![notebook::read(file, text)],
+        _ => vec![Submission::unreadable(
+            file,
+            "file: expected a submission",
+            Some("submissions end in .yaml, .yml, .json, .csv or .ipynb"),
+        )],
+    }
+}
+
+/// A file's name without its folders and its ending.
+pub(super) fn stem(file: &str) -> &str {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}

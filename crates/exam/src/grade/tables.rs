@@ -1,0 +1,123 @@
+//! Results for gradebooks: CSV, JSON, and the document that Gradescope's autograder reads.
+
+use serde_json::{Value, json};
+
+use super::result::{FORMAT, Graded, GradedPart, Verdict};
+use crate::error::ExamError;
+
+/// A line for each part of each submission, one for its total, and one for each trouble.
+pub fn csv(all: &[Graded]) -> String {
+    let mut text = "student,exam,variant,part,verdict,points,of,says,mistake,hint,place\n".to_owned();
+    for one in all {
+        let variant = one.variant.map(|variant| variant.to_string()).unwrap_or_default();
+        let mut line = |part: &str, verdict: &str, points: String, of: String, rest: [&str; 4]| {
+            let cells = [&one.student, &one.exam, &variant, part, verdict, &points, &of];
+            let cells: Vec<String> = cells.into_iter().chain(rest).map(cell).collect();
+            text.push_str(&cells.join(","));
+            text.push('\n');
+        };
+        for trouble in &one.trouble {
+            let hint = trouble.hint.as_deref().unwrap_or_default();
+            line("", "trouble", String::new(), String::new(), [&trouble.says, "", hint, &trouble.place]);
+        }
+        for part in &one.parts {
+            let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+            let (mistake, hint, place) = (optional(&part.mistake), optional(&part.hint), optional(&part.place));
+            let (points, of) = (part.points.to_string(), part.of.to_string());
+            line(&part.part, part.verdict.word(), points, of, [&part.says, &mistake, &hint, &place]);
+        }
+        let says = match one.by_hand {
+            0 => String::new(),
+            points => format!("{points} points are left to a person"),
+        };
+        line("total", "", one.points.to_string(), one.of.to_string(), [&says, "", "", &one.file]);
+    }
+    text
+}
+
+/// A cell. One that a spreadsheet would take for a formula begins with an apostrophe: students choose their names.
+fn cell(text: &str) -> String {
+    let is_number = text.parse::<f64>().is_ok();
+    let text = match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') if !is_number => format!("'{text}"),
+        _ => text.to_owned(),
+    };
+    let text: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// Everything, as one JSON document.
+///
+/// # Errors
+/// Numbers that JSON does not have.
+pub fn json(all: &[Graded]) -> Result<String, ExamError> {
+    written(&json!({ "format": FORMAT, "results": all }))
+}
+
+/// The document of one submission that Gradescope's autograder reads.
+///
+/// # Errors
+/// Numbers that JSON does not have.
+pub fn gradescope(one: &Graded) -> Result<String, ExamError> {
+    let mut lines: Vec<String> = Vec::new();
+    for trouble in &one.trouble {
+        let hint = trouble.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        lines.push(format!("{}: {}{hint}", trouble.place, trouble.says));
+    }
+    if one.by_hand > 0 {
+        lines.push(format!("{} points are left to a person.", one.by_hand));
+    }
+    written(&json!({
+        "score": one.points,
+        "output": lines.join("\n"),
+        "output_format": "text",
+        "visibility": "visible",
+        "tests": one.parts.iter().map(test).collect::<Vec<Value>>(),
+        "extra_data": { "exam": one.exam, "variant": one.variant, "student": one.student, "by_hand": one.by_hand },
+    }))
+}
+
+fn test(part: &GradedPart) -> Value {
+    let mut says = vec![format!("{}.", part.verdict.word())];
+    says.extend([&part.says].into_iter().filter(|text| !text.is_empty()).cloned());
+    says.extend(part.hint.iter().map(|hint| format!("Hint: {hint}")));
+    says.extend(part.rubric.iter().map(|line| format!("- {line}")));
+    let mut test = json!({
+        "name": part.part,
+        "number": part.part,
+        "score": part.points,
+        "max_score": part.of,
+        "output": says.join("\n"),
+        "output_format": "text",
+        "visibility": "visible",
+    });
+    // What a person marks is neither passed nor failed.
+    if part.verdict != Verdict::ByHand {
+        test["status"] =
+            json!(if matches!(part.verdict, Verdict::Right | Verdict::Follows) { "passed" } else { "failed" });
+    }
+    test
+}
+
+fn written(document: &Value) -> Result<String, ExamError> {
+    serde_json::to_string_pretty(document).map(|text| text + "\n").map_err(|error| ExamError::Key(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn cells_are_no_formulas() {
+        for (text, written) in [
+            ("=1+1", "'=1+1"),
+            ("-2.5", "-2.5"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("-x", "'-x"),
+            ("a\u{7}b", "a b"),
+        ] {
+            assert_eq!(cell(text), written);
+        }
+    }
+}

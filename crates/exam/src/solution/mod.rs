@@ -1,0 +1,14 @@
+//! Worked solutions of one head of attention, checked step by step.
+//!
+//! Each step is held against what follows from the student's own steps before it, rounded and not, and against the truth; the
+//! first that follows from nothing is where the slip is. Values are exact, or known to 40 decimals where exact forms get too long.
+
+mod chain;
+mod check;
+mod entries;
+mod names;
+mod written;
+
+pub use check::{CheckedSolution, CheckedStep, Found, check};
+pub use names::{STEPS, Slip, Step};
+pub use written::{Entry, TEMPLATE, Written};

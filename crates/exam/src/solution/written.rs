@@ -1,0 +1,151 @@
+//! A worked solution as a file.
+
+use indexmap::IndexMap;
+use qkvet_spec::{SpecError, nearest, parse_yaml};
+use serde::Deserialize;
+
+use super::names::{STEPS, Step};
+use crate::given::{Form, Layout, Stated, YamlNode, layout};
+
+/// Rows and columns of one matrix.
+const MOST_EXTENT: usize = 24;
+
+/// What a solution may start from.
+const GIVEN: [&str; 8] = ["X", "W_Q", "W_K", "W_V", "Q", "K", "V", "scale"];
+
+/// The beginning of a solution file.
+pub const TEMPLATE: &str = include_str!("template.yaml");
+
+/// A matrix or a number of a solution.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// By rows.
+    pub rows: Vec<Vec<Stated>>,
+    /// `file:line`.
+    pub place: String,
+}
+
+impl Entry {
+    /// Fewest decimals of the entries that have some.
+    pub(super) fn decimals(&self) -> Option<usize> {
+        let decimals = self.rows.iter().flatten().filter_map(|x| match x.form {
+            Form::Decimal(decimals) if decimals > 0 => Some(decimals),
+            _ => None,
+        });
+        decimals.min()
+    }
+
+    /// Rows and columns.
+    pub(super) fn extents(&self) -> (usize, usize) {
+        (self.rows.len(), self.rows.first().map_or(0, Vec::len))
+    }
+}
+
+/// A worked solution: what was given, and what was written in each step.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Its name.
+    pub title: String,
+    /// What was given: `X` and weights, or `Q`, `K` and `V`; perhaps the factor `scale`.
+    pub given: IndexMap<String, Entry>,
+    /// The steps that were written, in the order of the solution.
+    pub steps: Vec<(Step, Entry)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    solution: Option<String>,
+    given: IndexMap<String, YamlNode>,
+    steps: IndexMap<String, YamlNode>,
+}
+
+impl Written {
+    /// Reads a solution.
+    ///
+    /// # Errors
+    /// What cannot be read, with its place.
+    pub fn from_yaml(path: &str, source: &str) -> Result<Self, SpecError> {
+        let file: File = parse_yaml(path, source)?;
+        let mut given = IndexMap::new();
+        for (name, node) in &file.given {
+            if !GIVEN.contains(&name.as_str()) {
+                return Err(unknown(path, source, ("given", name), node, &GIVEN));
+            }
+            if let Some(entry) = entry(path, source, name, node)? {
+                given.insert(name.clone(), entry);
+            }
+        }
+        for name in ["Q", "K", "V"] {
+            let weights = format!("W_{name}");
+            let is_derived = given.contains_key("X") && given.contains_key(&weights);
+            if is_derived == given.contains_key(name) {
+                let got = if is_derived { "both" } else { "neither" };
+                let message = format!("given at {path}: expected `{name}`, or `X` and `{weights}`, got {got}");
+                return Err(SpecError::plain(message));
+            }
+        }
+        let mut steps = Vec::new();
+        for (name, node) in &file.steps {
+            let Some(step) = Step::of_name(name) else {
+                return Err(unknown(path, source, ("steps", name), node, &STEPS.map(Step::name)));
+            };
+            if let Some(entry) = entry(path, source, name, node)? {
+                if given.contains_key(name) {
+                    let message = format!("`{name}`: expected a step that is not given");
+                    return Err(SpecError::at(path, source, node.offset()..node.offset() + 1, &message, None));
+                }
+                steps.push((step, entry));
+            }
+        }
+        steps.sort_by_key(|(step, _)| *step);
+        if steps.is_empty() {
+            return Err(SpecError::plain(format!("steps at {path}: expected numbers for one at least, got none")));
+        }
+        Ok(Self { title: file.solution.unwrap_or_else(|| path.to_owned()), given, steps })
+    }
+}
+
+fn unknown(path: &str, source: &str, (what, name): (&str, &str), node: &YamlNode, known: &[&str]) -> SpecError {
+    let hint = nearest(name, known.iter().copied())
+        .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+    let message = format!("{what}: expected one of the known names, got `{}`", name.escape_debug());
+    SpecError::at(path, source, node.offset()..node.offset() + 1, &message, Some(&hint))
+}
+
+/// Numbers, or nothing where nothing was written.
+fn entry(path: &str, source: &str, name: &str, node: &YamlNode) -> Result<Option<Entry>, SpecError> {
+    let at = node.offset();
+    let wrong = |message: String| {
+        let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)";
+        SpecError::at(path, source, at..at + 1, &format!("`{name}`: {message}"), Some(hint))
+    };
+    let read = node.node(source);
+    if read.is_missing() {
+        return Ok(None);
+    }
+    let texts = match layout(&read).map_err(wrong)? {
+        Layout::One(text) => vec![vec![text]],
+        Layout::Flat(row) => vec![row],
+        Layout::Rows(rows) => rows,
+    };
+    let cols = texts.first().map_or(0, Vec::len);
+    if texts.len() > MOST_EXTENT || cols > MOST_EXTENT || cols == 0 {
+        return Err(wrong(format!("expected 1 to {MOST_EXTENT} rows and columns, got {} × {cols}", texts.len())));
+    }
+    let mut rows = Vec::new();
+    for (i, texts) in texts.iter().enumerate() {
+        if texts.len() != cols {
+            return Err(wrong(format!("row {}: expected {cols} numbers as in the first, got {}", i + 1, texts.len())));
+        }
+        let mut row = Vec::new();
+        for (j, text) in texts.iter().enumerate() {
+            let x = Stated::read(text).map_err(|reason| wrong(format!("row {}, column {}: {reason}", i + 1, j + 1)))?;
+            row.push(x);
+        }
+        rows.push(row);
+    }
+    let line = source.get(..at).unwrap_or("").matches('\n').count() + 1;
+    Ok(Some(Entry { rows, place: format!("{path}:{line}") }))
+}

@@ -1,0 +1,324 @@
+//! Submissions of all kinds against keys: what is right, what earns a part of the points, and what cannot be read.
+
+use std::fmt::Write;
+
+use qkvet_exam::build::{Request, build};
+use qkvet_exam::generate::Answer;
+use qkvet_exam::grade::{Graded, GradedPart, Grader, Verdict, part_id, read};
+use qkvet_exam::key::{Key, Source};
+use qkvet_spec::Catalog;
+
+fn catalog() -> Catalog {
+    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn keys(set: &str, own: Vec<Source>, variants: usize, catalog: &Catalog) -> Vec<Key> {
+    let set = Source { path: "set.yaml".to_owned(), text: set.to_owned() };
+    let files = build(&Request { set, own, variants, seed: 11 }, catalog).unwrap_or_else(|error| panic!("{error}"));
+    let keys = files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
+    keys.map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+fn set(question: &str) -> String {
+    format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n")
+}
+
+fn graded(grader: &Grader, answers: &str) -> Graded {
+    let text = format!("exam: x\nvariant: 1\nstudent: Ada\nanswers:\n{answers}");
+    let submissions = read("ada.yaml", text.as_bytes());
+    grader.grade(&submissions[0])
+}
+
+fn part<'a>(graded: &'a Graded, id: &str) -> &'a GradedPart {
+    graded.parts.iter().find(|part| part.part == id).unwrap_or_else(|| panic!("no part {id}: {graded:?}"))
+}
+
+fn matrix(rows: &[Vec<String>]) -> String {
+    let row = |row: &Vec<String>| format!("[{}]", row.join(", "));
+    format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+}
+
+/// The right answers of a key, in YAML.
+fn right(key: &Key) -> String {
+    let mut text = String::new();
+    for (number, question) in key.questions.iter().enumerate() {
+        for (at, part) in question.parts.iter().enumerate() {
+            let letter = |at: usize| char::from(b'A' + u8::try_from(at).unwrap_or(0));
+            let answer = match &part.answer {
+                Answer::Numbers { key, choices } if !choices.is_empty() => {
+                    letter(choices.iter().position(|choice| choice == key).unwrap_or(99)).to_string()
+                }
+                Answer::Numbers { key, .. } => matrix(&key.rows),
+                Answer::Largest(columns) => format!("{columns:?}"),
+                Answer::Choice(order) => letter(order.iter().position(|at| *at == 0).unwrap_or(99)).to_string(),
+                Answer::Statements(picked) => {
+                    format!("{:?}", picked.iter().map(|(right, _)| right).collect::<Vec<_>>())
+                }
+                Answer::Ordering(order) => {
+                    let mut lines: Vec<(usize, char)> =
+                        order.iter().enumerate().map(|(at, line)| (*line, letter(at))).collect();
+                    lines.sort_unstable();
+                    // What comes behind the last line belongs nowhere; `split_heads` has four.
+                    format!(
+                        "[{}]",
+                        lines.iter().take(4).map(|(_, letter)| letter.to_string()).collect::<Vec<_>>().join(", ")
+                    )
+                }
+                Answer::AsWritten => "\"words\"".to_owned(),
+            };
+            let _ = writeln!(text, "  {}: {answer}", part_id(number, at));
+        }
+    }
+    text
+}
+
+#[test]
+fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_named() {
+    let catalog = catalog();
+    let mut mistakes = 0;
+    for id in [
+        "tiny-head",
+        "hand-head",
+        "token-attention",
+        "masked-head",
+        "heads-and-shapes",
+        "dot-product-moments",
+        "order-of-tokens",
+        "copy-and-average",
+    ] {
+        let keys = keys(&set(id), Vec::new(), 2, &catalog);
+        let key = keys[0].clone();
+        let grader = Grader::new(keys, &catalog).unwrap_or_else(|error| panic!("{error}"));
+        let all = graded(&grader, &right(&key));
+        assert!(all.trouble.is_empty(), "{id}: {:?}", all.trouble);
+        for (at, part) in all.parts.iter().enumerate() {
+            let is_written = matches!(key.questions[0].parts[at].answer, Answer::AsWritten);
+            assert!(part.verdict == Verdict::Right || is_written, "{id}: {part:?}");
+        }
+        for (at, keyed) in key.questions[0].parts.iter().enumerate() {
+            for mistake in &keyed.mistakes {
+                let name = part_id(0, at);
+                let one = graded(&grader, &format!("  {name}: {}\n", matrix(&mistake.numbers.rows)));
+                let part = part(&one, &name);
+                assert_eq!(part.mistake.as_deref(), Some(mistake.says.as_str()), "{id}: {part:?}");
+                assert!(
+                    (part.points - f64::from(part.of) / 2.0).abs() < 0.01 && part.verdict == Verdict::Partial,
+                    "{part:?}"
+                );
+                mistakes += 1;
+            }
+        }
+    }
+    assert!(mistakes >= 40, "{mistakes}");
+}
+
+/// A question whose key is known: S = 1/2·√2 = 0.7071…, M = [[1/3, 2], [0, -1]].
+const KNOWN: &str = "\
+question: known
+title: Known
+goal: compute
+difficulty: 1
+draw: {A: \"integers(2, 2, 1..1)\", g: \"integer(1..2)\"}
+let:
+  c: sqrt(2) / 2 + 0 * g
+  M: A / 3
+  N: M + A
+  t: exp(sqrt(2) / 2)
+keep: [g <= 1]
+parts:
+  - prompt: c
+    points: 4
+    answer: {value: {of: c, places: 3}}
+    mistakes: [{gives: c + 1, says: one too many, credit: 0.25}]
+  - prompt: M
+    points: 4
+    answer: {value: {of: M}}
+    credit: {coarse: 0.5, entries: 0.8}
+  - prompt: N
+    points: 4
+    answer: {value: {of: N}}
+    mistakes: [{gives: A, says: forgot M}]
+  - prompt: t
+    points: 2
+    answer: {value: {of: (t + 1) / (2 * t + 1), places: 4}}
+  - prompt: query
+    points: 2
+    answer: {design: {example: [q], distance: norm_max(q @ A), at_most: 1, rubric: [\"2 points\"]}}
+  - prompt: formula
+    points: 1
+    answer: {expression: {is: g + g, equals: 2 * g}}
+  - prompt: why
+    points: 3
+    answer: {text: {sample: because, rubric: [1 point for $g$, 2 points for the rest]}}
+";
+
+fn known(catalog: &Catalog) -> Grader {
+    let text = KNOWN.replace("  t: exp", "  q: row(A, 1) / 4\n  t: exp").replace("row(A, 1)", "ones(1, 2)");
+    let own = vec![Source { path: "questions/known.yaml".to_owned(), text }];
+    Grader::new(keys(&set("known"), own, 1, catalog), catalog).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() {
+    let catalog = catalog();
+    let grader = known(&catalog);
+    for (answer, verdict, points, says) in [
+        ("1a: 0.707", Verdict::Right, 4.0, ""),
+        ("1a: 0.7071", Verdict::Right, 4.0, ""),
+        ("1a: sqrt(2)/2", Verdict::Right, 4.0, "exact value"),
+        ("1a: 1/sqrt(2)", Verdict::Right, 4.0, "exact value"),
+        ("1a: \"\\\\frac{\\\\sqrt{2}}{2}\"", Verdict::Right, 4.0, "exact value"),
+        ("1a: 0.7", Verdict::Partial, 3.0, "to 1 decimals where 3 are asked"),
+        ("1a: 0.71", Verdict::Partial, 3.0, "to 2 decimals where 3 are asked"),
+        ("1a: 0.708", Verdict::Partial, 3.0, "last digit"),
+        ("1a: 0.70", Verdict::Wrong, 0.0, "another value"),
+        ("1a: 0.710", Verdict::Wrong, 0.0, "another value"),
+        ("1a: 1", Verdict::Wrong, 0.0, "another value"),
+        ("1a: -0.707", Verdict::Wrong, 0.0, "every sign"),
+        ("1a: 1.707", Verdict::Partial, 1.0, "one too many"),
+        ("1a: seven", Verdict::Unreadable, 0.0, "expected a number"),
+        ("1a: 0,7", Verdict::Wrong, 0.0, "expected a matrix of 1 × 1"),
+        ("1b: [[1/3, 1/3], [1/3, 1/3]]", Verdict::Right, 4.0, ""),
+        ("1b: 1/3 1/3; 2/6 1/3", Verdict::Right, 4.0, ""),
+        ("1b: [[0.33, 0.33], [0.33, 0.33]]", Verdict::Partial, 2.0, "the exact value is asked"),
+        ("1b: [[1/3, 1/3], [1/3, 1/4]]", Verdict::Partial, 2.4, "3 of 4 entries are right; another value in (2, 2)"),
+        ("1b: [[1/3, 1/3], [1/3, -1/3]]", Verdict::Partial, 2.4, "wrong sign in (2, 2)"),
+        ("1b: [[1/3, 1/3]]", Verdict::Wrong, 0.0, "expected a matrix of 2 × 2, got 1 × 2"),
+        ("1b: [[1/3, 1/3], [1/3]]", Verdict::Wrong, 0.0, "rows of different length"),
+        ("1b: {a: 1}", Verdict::Unreadable, 0.0, "named entries"),
+        ("1d: (e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", Verdict::Right, 2.0, "exact value"),
+        ("1d: 0.5989", Verdict::Right, 2.0, ""),
+        ("1e: [[0.5, -1/2]]", Verdict::Right, 2.0, "property"),
+        ("1e: {q: [0.5, 0.5]}", Verdict::Right, 2.0, "property"),
+        ("1e: \"q = [0.5, 0.6]\"", Verdict::Wrong, 0.0, "1.100000 away"),
+        ("1e: {p: [0.5, 0.5]}", Verdict::Unreadable, 0.0, "expected q, got `p`"),
+        ("1e: [1, 2, 3]", Verdict::Unreadable, 0.0, "expected 1 × 2"),
+        ("1f: g * 2", Verdict::Right, 1.0, ""),
+        ("1f: 2", Verdict::Wrong, 0.0, "not on others"),
+        ("1f: g + 7", Verdict::Wrong, 0.0, "another value"),
+        ("1f: g +", Verdict::Unreadable, 0.0, "formula"),
+        ("1f: zz", Verdict::Unreadable, 0.0, "formula"),
+        ("1g: because of b", Verdict::ByHand, 0.0, "a person"),
+        ("1g:", Verdict::Missing, 0.0, "no answer"),
+        ("Q1.a: 0.707", Verdict::Right, 4.0, ""),
+        ("known/1: 0.707", Verdict::Right, 4.0, ""),
+    ] {
+        let all = graded(&grader, &format!("  {answer}\n"));
+        assert!(all.trouble.is_empty(), "{answer}: {:?}", all.trouble);
+        let name = if answer.starts_with("Q1") || answer.starts_with("known") { "1a" } else { &answer[..2] };
+        let part = part(&all, name);
+        assert_eq!((part.verdict, part.points), (verdict, points), "{answer}: {part:?}");
+        assert!(part.says.contains(says), "{answer}: {part:?}");
+        assert!(part.verdict != Verdict::Unreadable || part.hint.is_some(), "{part:?}");
+    }
+    let words = graded(&grader, "  1g: b\n");
+    assert_eq!(
+        (words.by_hand, part(&words, "1g").rubric.len(), part(&words, "1g").place.as_deref()),
+        (3, 2, Some("ada.yaml:5"))
+    );
+}
+
+#[test]
+fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
+    let catalog = catalog();
+    let grader = known(&catalog);
+    let all = graded(&grader, "  1b: [[1, 1/3], [1/3, 1/3]]\n  1c: [[2, 4/3], [4/3, 4/3]]\n");
+    let follows = part(&all, "1c");
+    assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
+    assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
+    let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
+    assert_eq!((part(&alone, "1c").points, part(&alone, "1c").verdict), (1.5, Verdict::Partial), "{alone:?}");
+}
+
+#[test]
+fn submissions_come_in_four_kinds_of_files() {
+    let catalog = catalog();
+    let keys = keys(&set("tiny-head"), Vec::new(), 2, &catalog);
+    let Answer::Numbers { key, .. } = &keys[1].questions[0].parts[0].answer else { panic!("numbers") };
+    let answer = matrix(&key.rows);
+    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let notebook = serde_json::json!({"cells": [
+        {"cell_type": "code", "metadata": {"qkvet": {"part": "1a"}}, "source": [format!("answer = {answer}\n")]}],
+        "metadata": {"qkvet": {"exam": "x", "variant": 2}}});
+    for (file, text) in [
+        ("a.yaml", format!("exam: x\nvariant: 2\nanswers:\n  1a: {answer}\n")),
+        ("a.json", format!("{{\"exam\": \"x\", \"variant\": 2, \"answers\": {{\"1a\": {answer}}}}}")),
+        ("a.json", format!("[{{\"variant\": \"2\", \"answers\": {{\"1a\": \"{answer}\"}}}}]")),
+        ("a.csv", format!("student,variant,1a\na,2,\"{answer}\"\n")),
+        ("a.ipynb", notebook.to_string()),
+    ] {
+        let all = grader.all(&read(file, text.as_bytes()));
+        assert_eq!((all.len(), all[0].student.as_str(), all[0].variant), (1, "a", Some(2)), "{file}: {all:?}");
+        assert_eq!(all[0].parts[0].verdict, Verdict::Right, "{file}: {all:?}");
+        assert!(all[0].trouble.is_empty(), "{file}: {all:?}");
+    }
+}
+
+#[test]
+fn bad_submissions_are_told_and_never_end_the_run() {
+    let catalog = catalog();
+    let grader = Grader::new(keys(&set("tiny-head"), Vec::new(), 2, &catalog), &catalog)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let deep = "[".repeat(5_000);
+    for (file, text, says) in [
+        ("a.yaml", "", "empty file"),
+        ("a.yaml", "[", ""),
+        ("a.yaml", deep.as_str(), ""),
+        ("a.yaml", "answers: 3\n", ""),
+        ("a.yaml", "variant: 1\nanswer: {}\n", "unknown field"),
+        ("a.yaml", "variant: 1\nanswers:\n  1a: 1\n  1a: 2\n", "duplicate"),
+        ("a.yaml", "variant: 9\nanswers: {1a: 1}\n", "variant: expected 1, 2, got `9`"),
+        ("a.yaml", "answers: {1a: 1}\n", "variant: expected one, got none"),
+        ("a.yaml", "exam: y\nvariant: 1\nanswers: {1a: 1}\n", "exam: expected `x`, got `y`"),
+        ("a.yaml", "variant: 1\nanswers: {1z: 1}\n", "part `1z`: expected one of the sheet"),
+        ("a.yaml", "variant: 1\nanswers: {1a: 1, q1a: 2}\n", "got a second"),
+        ("a.json", "{", "JSON"),
+        ("a.json", deep.as_str(), ""),
+        ("a.json", "{\"answers\": {\"1a\": 1, \"1a\": 2}}", "duplicate entry `1a`"),
+        ("a.json", "{\"points\": 3}", "got `points`"),
+        ("a.json", "7", "expected an object"),
+        ("a.csv", "student,1a\nAda,\"1", "closing quote"),
+        ("a.ipynb", "{}", "notebook"),
+        ("a.exe", "MZ", "expected a submission"),
+    ] {
+        let all = grader.all(&read(file, text.as_bytes()));
+        assert!(!all.is_empty(), "{text}");
+        let told = all
+            .iter()
+            .flat_map(|one| &one.trouble)
+            .any(|trouble| trouble.says.contains(says) && trouble.place.starts_with("a."));
+        assert!(told, "{file} {text:.60}: {all:?}");
+    }
+    assert!(
+        read("a.yaml", &[0xff, 0xfe, 0])
+            .iter()
+            .all(|one| one.trouble.iter().any(|trouble| trouble.says.contains("UTF-8")))
+    );
+    // Random bytes, of all kinds of files.
+    for number in 0..400_usize {
+        let mut stream = qkvet_exam::generate::Stream::new(3, &["garbage", &number.to_string()]);
+        let letters = b"variant: 1\nanswers{}[],\"'#&*!|>%@`1a=-.e(^)\\\x00\xc3\xa4";
+        let bytes: Vec<u8> = (0..stream.below(80)).map(|_| letters[stream.below(letters.len())]).collect();
+        for file in ["a.yaml", "a.json", "a.csv", "a.ipynb"] {
+            let _ = grader.all(&read(file, &bytes));
+        }
+        let text = String::from_utf8_lossy(&bytes).replace(['\n', '\u{0}'], " ");
+        let csv = format!(
+            "student,variant,1a,1b,1c,1d,1e\nx,1,\"{0}\",\"{0}\",\"{0}\",\"{0}\",\"{0}\"\n",
+            text.replace('"', "\"\"")
+        );
+        let all = grader.all(&read("a.csv", csv.as_bytes()));
+        assert_eq!(all[0].parts.len(), 5, "{csv}");
+    }
+}
+
+#[test]
+fn a_key_that_is_not_true_is_refused() {
+    let catalog = catalog();
+    let mut keys = keys(&set("tiny-head"), Vec::new(), 1, &catalog);
+    let Answer::Numbers { key, .. } = &mut keys[0].questions[0].parts[1].answer else { panic!("numbers") };
+    key.rows[0][0] = "0.9999".to_owned();
+    let error = Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
+    assert!(error.contains("key of variant 1") && error.contains("hint: `qkvet exam verify`"), "{error}");
+    assert!(Grader::new(Vec::new(), &catalog).is_err());
+}

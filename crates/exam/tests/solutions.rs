@@ -1,0 +1,325 @@
+//! Worked solutions: clean ones have no slip, and a slip is found in its step.
+
+use qkvet_exam::generate::Stream;
+use qkvet_exam::solution::{CheckedSolution, Found, Slip, TEMPLATE, Written, check};
+
+type Matrix = Vec<Vec<f64>>;
+
+fn checked(text: &str) -> CheckedSolution {
+    let written = Written::from_yaml("solution.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    check(&written)
+}
+
+fn slips(checked: &CheckedSolution) -> Vec<(&'static str, Option<Slip>)> {
+    checked.steps.iter().filter(|step| step.found == Found::Slip).map(|step| (step.step, step.slip)).collect()
+}
+
+fn product(x: &Matrix, y: &Matrix) -> Matrix {
+    let dot = |row: &[f64], j: usize| row.iter().zip(y).map(|(x, row)| x * row[j]).sum();
+    x.iter().map(|row| (0..y[0].len()).map(|j| dot(row, j)).collect()).collect()
+}
+
+fn transposed(x: &Matrix) -> Matrix {
+    (0..x[0].len()).map(|j| x.iter().map(|row| row[j]).collect()).collect()
+}
+
+fn times(x: &Matrix, factor: f64) -> Matrix {
+    x.iter().map(|row| row.iter().map(|x| x * factor).collect()).collect()
+}
+
+fn softmax(x: &Matrix) -> Matrix {
+    let row = |row: &Vec<f64>| {
+        let powers: Vec<f64> = row.iter().map(|x| libm::exp(*x)).collect();
+        let sum: f64 = powers.iter().sum();
+        powers.into_iter().map(|x| x / sum).collect()
+    };
+    x.iter().map(row).collect()
+}
+
+fn rounded(x: &Matrix, places: usize) -> Matrix {
+    x.iter().map(|row| row.iter().map(|x| format!("{x:.places$}").parse().unwrap_or(f64::NAN)).collect()).collect()
+}
+
+fn text(x: &Matrix, places: Option<usize>) -> String {
+    let number = |x: &f64| places.map_or_else(|| x.to_string(), |places| format!("{x:.places$}"));
+    let row = |row: &Vec<f64>| format!("[{}]", row.iter().map(number).collect::<Vec<_>>().join(", "));
+    format!("[{}]", x.iter().map(row).collect::<Vec<_>>().join(", "))
+}
+
+/// A head, and what somebody wrote who works without rounding.
+struct Head {
+    given: [Matrix; 4],
+    places: usize,
+    /// Steps that are written.
+    is_scaled_written: bool,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    Sign,
+    Digit,
+    Exchanged,
+    Factor,
+    Term,
+    NoScale,
+    Width,
+    Axis,
+    Rounded,
+    Hull,
+}
+
+const KINDS: [Wrong; 10] = [
+    Wrong::Sign,
+    Wrong::Digit,
+    Wrong::Exchanged,
+    Wrong::Factor,
+    Wrong::Term,
+    Wrong::NoScale,
+    Wrong::Width,
+    Wrong::Axis,
+    Wrong::Rounded,
+    Wrong::Hull,
+];
+
+fn head(stream: &mut Stream) -> Head {
+    let (n, d) = (stream.below(3) + 2, stream.below(2) + 2);
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let mut matrix = |rows: usize, cols: usize, per: i64| -> Matrix {
+        (0..rows).map(|_| (0..cols).map(|_| stream.between(-2 * per, 2 * per) as f64 / per as f64).collect()).collect()
+    };
+    let given = [matrix(n, d, 1), matrix(d, 2, 2), matrix(d, 2, 2), matrix(d, 2, 1)];
+    Head { given, places: stream.below(3) + 3, is_scaled_written: stream.below(2) == 0 }
+}
+
+/// An entry that is changed, in a step whose entries are rounded to so many places.
+fn changed(x: &Matrix, wrong: Wrong, places: Option<usize>, stream: &mut Stream) -> Matrix {
+    let (i, j) = (stream.below(x.len()), stream.below(x[0].len()));
+    let mut y = x.clone();
+    match wrong {
+        Wrong::Sign if y[i][j] != 0.0 => y[i][j] = -y[i][j],
+        Wrong::Sign => {}
+        Wrong::Digit => {
+            // A unit of an inner digit.
+            let unit = places.map_or(1.0, |places| (0..places).fold(2.0, |unit, _| unit / 10.0));
+            y[i][j] += if stream.below(2) == 0 { unit } else { -unit };
+        }
+        _ => {
+            let (k, l) = (stream.below(x.len()), stream.below(x[0].len()));
+            (y[i][j], y[k][l]) = (x[k][l], x[i][j]);
+        }
+    }
+    y
+}
+
+/// The solution as a file, with one slip at most; the step that has it, if it shows.
+fn written(head: &Head, slip: Option<Wrong>, stream: &mut Stream) -> (String, Option<&'static str>) {
+    let [x, w_q, w_k, w_v] = &head.given;
+    let at = stream.below(7);
+    let places = Some(head.places);
+    let mut place = None;
+    let mut step =
+        |name: &'static str, number: usize, value: Matrix, other: Option<Matrix>, exact: bool, stream: &mut Stream| {
+            let places = if exact { None } else { places };
+            let entries = matches!(slip, Some(Wrong::Sign | Wrong::Digit | Wrong::Exchanged)) && at == number;
+            let new = match (entries, slip) {
+                (true, Some(wrong)) => {
+                    let value = places.map_or(value.clone(), |places| rounded(&value, places));
+                    changed(&value, wrong, places, stream)
+                }
+                _ => other.unwrap_or_else(|| value.clone()),
+            };
+            if text(&new, places) != text(&value, places) {
+                place = place.or(Some(name));
+            }
+            new
+        };
+    let product_of = |number: usize, instead: &Matrix| -> Option<Matrix> {
+        (slip == Some(Wrong::Factor) && at == number).then(|| product(x, instead))
+    };
+    let (q_other, k_other) = (product_of(0, w_k), product_of(1, w_v));
+    let q = step("Q", 0, product(x, w_q), q_other, true, stream);
+    let k = step("K", 1, product(x, w_k), k_other, true, stream);
+    let v = step("V", 2, product(x, w_v), product_of(2, w_q), true, stream);
+    let right = product(&q, &transposed(&k));
+    let r_other = match slip {
+        Some(Wrong::Factor) if at >= 3 => Some(product(&k, &transposed(&q))),
+        Some(Wrong::Term) => {
+            let mut other = right.clone();
+            let (i, j) = (stream.below(q.len()), stream.below(k.len()));
+            other[i][j] -= q[i][0] * k[j][0] * if stream.below(2) == 0 { 1.0 } else { 2.0 };
+            Some(other)
+        }
+        _ => None,
+    };
+    let r = step("scores", 3, right, r_other, true, stream);
+    let scale = 0.5_f64.sqrt();
+    let mut s = times(&r, scale);
+    if head.is_scaled_written {
+        let s_other = match slip {
+            Some(Wrong::NoScale) => Some(r.clone()),
+            Some(Wrong::Width) => Some(times(&r, 0.5)),
+            _ => None,
+        };
+        s = step("scaled", 4, s, s_other, false, stream);
+    }
+    let a_other = match slip {
+        Some(Wrong::NoScale) if !head.is_scaled_written => Some(softmax(&r)),
+        Some(Wrong::Width) if !head.is_scaled_written => Some(softmax(&times(&r, 0.5))),
+        Some(Wrong::Axis) => Some(transposed(&softmax(&transposed(&s)))),
+        _ => None,
+    };
+    let a = step("weights", 5, softmax(&s), a_other, false, stream);
+    let o_other = match slip {
+        Some(Wrong::Rounded) => Some(product(&rounded(&a, 1), &v)),
+        Some(Wrong::Hull) => Some(product(&s, &v)),
+        _ => None,
+    };
+    // The step before shows the rounding that the output was made from.
+    let a_places = if slip == Some(Wrong::Rounded) { 1 } else { head.places };
+    let o = step("output", 6, product(&a, &v), o_other, false, stream);
+    let scaled = if head.is_scaled_written { format!("  scaled: {}\n", text(&s, places)) } else { String::new() };
+    let file = format!(
+        "given:\n  X: {}\n  W_Q: {}\n  W_K: {}\n  W_V: {}\nsteps:\n  Q: {}\n  K: {}\n  V: {}\n  scores: {}\n{scaled}  weights: {}\n  output: {}\n",
+        text(x, None),
+        text(w_q, None),
+        text(w_k, None),
+        text(w_v, None),
+        text(&q, None),
+        text(&k, None),
+        text(&v, None),
+        text(&r, None),
+        text(&a, Some(a_places)),
+        text(&o, places),
+    );
+    (file, place)
+}
+
+#[test]
+fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
+    let (mut tried, mut found, mut lost) = (0, 0, Vec::new());
+    let mut kinds = std::collections::BTreeMap::new();
+    let mut number = 0;
+    while tried < 200 {
+        number += 1;
+        assert!(number < 2_000, "{tried} slips only");
+        let label = number.to_string();
+        let mut stream = Stream::new(9, &["solutions", &label]);
+        let head = head(&mut stream);
+        let (clean, none) = written(&head, None, &mut stream.clone());
+        let result = checked(&clean);
+        assert_eq!((none, result.first), (None, None), "{clean}\n{result:?}");
+        assert!(result.steps.iter().all(|step| step.found == Found::Right), "{clean}\n{result:?}");
+        let wrong = KINDS[number % KINDS.len()];
+        let (slipped, place) = written(&head, Some(wrong), &mut stream);
+        // A slip that changes nothing is none.
+        let Some(place) = place else { continue };
+        tried += 1;
+        let result = checked(&slipped);
+        *kinds.entry(format!("{wrong:?}")).or_insert(0) += 1;
+        if result.first == Some(place) {
+            found += 1;
+        } else {
+            lost.push(format!("{wrong:?} in {place}: {:?}\n{slipped}", slips(&result)));
+        }
+    }
+    assert!(kinds.len() == KINDS.len() && kinds.values().all(|n| *n >= 10), "{kinds:?}");
+    assert!(found * 100 >= tried * 95, "{found} of {tried}\n{}", lost.join("\n"));
+}
+
+/// Problem set 4 as it was handed in: QKᵀ has 2.5 for -2.5, the softmax is not scaled, and the output comes from rounded weights.
+const SEED: &str = "\
+solution: problem set 4, question 3
+given:
+  X: [[1, -1, 0, 2], [0, -1, 2, 1], [-2, 2, -1, 0]]
+  W_Q: [[0, 1], [1, 0], [-1/2, 0], [1, 1]]
+  W_K: [[1, -1/2], [0, 1], [1/2, -1/2], [1, 1/2]]
+  W_V: [[1, 1/2], [-1/2, 0], [-1, 2], [1/2, -1]]
+steps:
+  Q: [[1, 3], [-1, 1], [5/2, -2]]
+  K: [[3, -1/2], [2, -3/2], [-5/2, 7/2]]
+  V: [[5/2, -3/2], [-1, 3], [-2, -3]]
+  scores: [[1.5, 2.5, 8], [-3.5, -3.5, 6], [8.5, 8, -13.25]]
+  weights: [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
+  output: [[-2, -3], [-2, -3], [1.17, 0.21]]
+";
+
+#[test]
+fn the_slips_of_the_handed_in_solution_are_named() {
+    let result = checked(SEED);
+    assert_eq!(
+        slips(&result),
+        [
+            ("scores", Some(Slip::SignError)),
+            ("weights", Some(Slip::MissingScale)),
+            ("output", Some(Slip::EarlyRounding))
+        ]
+    );
+    let says = |at: usize| result.steps[at].says.join("\n");
+    assert!(says(3).contains("sign error in entry (1, 2): expected -5/2, got 2.5"), "{}", says(3));
+    assert!(says(3).contains("the rank of these scores is 3"), "{}", says(3));
+    assert!(says(4).contains("the scale was left out"), "{}", says(4));
+    assert!(says(5).contains("rounded before going on"), "{}", says(5));
+    assert_eq!(result.steps[3].place, "solution.yaml:11");
+    // Corrected, it has none.
+    let corrected = SEED
+        .replace("1.5, 2.5, 8", "1.5, -2.5, 8")
+        .replace(
+            "[[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]",
+            "[[0.0100, 0.0006, 0.9894], [0.0012, 0.0012, 0.9976], [0.5875, 0.4125, 0]]",
+        )
+        .replace("[[-2, -3], [-2, -3], [1.17, 0.21]]", "[[-1.9545, -2.981], [-1.993, -2.991], [1.056, 0.356]]");
+    let result = checked(&corrected);
+    assert_eq!(result.first, None, "{result:?}");
+}
+
+#[test]
+fn mistakes_of_one_step_have_their_names() {
+    let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
+    for (steps, step, slip) in [
+        ("  scores: [[1, 0], [3, 1]]\n", "scores", Slip::WrongFactor),
+        ("  scores: [[3, 1], [1, 0]]\n", "scores", Slip::Arithmetic),
+        ("  scores: [[1, 3], [0, 5]]\n", "scores", Slip::Arithmetic),
+        ("  scores: [[1, 3], [1, 0]]\n", "scores", Slip::EntriesExchanged),
+        ("  scores: [[1, 2], [0, 1]]\n", "scores", Slip::TermError),
+        ("  scale: 1/2\n", "scale", Slip::WrongScale),
+        ("  scale: 1\n", "scale", Slip::MissingScale),
+        ("  scaled: [[1, 3], [0, 1]]\n", "scaled", Slip::MissingScale),
+        ("  scaled: [[0.5, 1.5], [0, 0.5]]\n", "scaled", Slip::WrongScale),
+        ("  weights: [[0.6698, 0.8044], [0.3302, 0.1956]]\n", "weights", Slip::WrongAxis),
+        ("  weights: [[1, 0], [1, 0]]\n  output: [[1, 0], [1, 0]]\n", "weights", Slip::Arithmetic),
+        ("  weights: [[0, 1], [0, 1]]\n", "weights", Slip::NoSoftmax),
+        ("  weights: [[2.0281, 8.3421], [1, 2.0281]]\n", "weights", Slip::NoSoftmax),
+        ("  weights: [[0.195, 0.805, 0], [0.33, 0.67, 0]]\n", "weights", Slip::Extents),
+        ("  output: [[0.7071, 4.2426], [0, 1.4142]]\n", "output", Slip::NoSoftmax),
+    ] {
+        let result = checked(&format!("{base}{steps}"));
+        assert_eq!(slips(&result).first(), Some(&(step, Some(slip))), "{steps}{result:?}");
+    }
+    // A head that does not scale is right without.
+    let unscaled = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\n  scale: 1\nsteps:\n  weights: [[0.1192, 0.8808], [0.2689, 0.7311]]\n  output: [[exp(1)/(exp(1)+exp(3)), 2/(1+exp(-2))], [0.27, 1.46]]\n";
+    assert_eq!(slips(&checked(unscaled)), []);
+}
+
+#[test]
+fn the_template_is_clean_and_bad_files_point_at_the_line() {
+    let result = checked(TEMPLATE);
+    assert!(result.steps.len() == 8 && result.steps.iter().all(|step| step.found == Found::Right), "{result:?}");
+    for (from, to, says) in [
+        ("  scores: [[1, 0, 1]", "  score: [[1, 0, 1]", "did you mean `scores`?"),
+        ("[2, 1, 3]]", "[2, 1]]", "solution.yaml:22"),
+        ("[[2, 0], [0, 1], [2, 1]]", "[[2, 0], [0, x], [2, 1]]", "row 2, column 2"),
+        ("given:", "gven:", "gven"),
+        ("  W_V: [[2, 0], [0, 1]]\n", "", "`X` and `W_V`, got neither"),
+        ("  scale:\n", "  scale: 1\n", "not given"),
+        ("[[1, 1], [0, 1]]", "[]", "W_K"),
+    ] {
+        let text = TEMPLATE.replacen(from, to, 1);
+        assert_ne!(text, TEMPLATE, "{from}");
+        let error = Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to);
+        assert!(error.to_string().contains(says), "{to}: {error}");
+    }
+    for text in ["", "[", "given: {}\nsteps: {}\n", "given: 3\nsteps: 4\n", "\u{0}"] {
+        assert!(Written::from_yaml("solution.yaml", text).is_err(), "{text}");
+    }
+}
