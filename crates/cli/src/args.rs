@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod output;
+mod snapshot;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,10 @@ use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
 pub(crate) use output::{OutputArgs, Wish};
+pub(crate) use snapshot::{
+    KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
+    SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
+};
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
@@ -39,6 +44,24 @@ pub(crate) enum Command {
         after_help = "Every `check` and `merge` keeps its report in .qkvet/last/report.json; `--report json=FILE` and `--format json`\nwrite it elsewhere. Exit codes: 0 written, 2 usage or no report."
     )]
     Report(RerenderArgs),
+    /// Keep what the cases of a target came to, and compare later runs with it
+    #[command(
+        after_help = "The file is made for reviews: a case a line, errors as powers of two of their bounds, no date (docs/snapshots.md)."
+    )]
+    Snapshot {
+        /// What to do
+        #[command(subcommand)]
+        what: SnapshotCommand,
+    },
+    /// Findings that were looked at and may stay for now: qkvet.known.yaml
+    #[command(
+        after_help = "`qkvet check` reads the file. What it covers does not fail; an entry that is gone, expired or about nothing does."
+    )]
+    Known {
+        /// What to do
+        #[command(subcommand)]
+        what: KnownCommand,
+    },
     /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
     /// Write cases with their certified answers, for machines where qkvet is not installed
@@ -322,6 +345,12 @@ pub(crate) struct ReportArgs {
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Known deviations, which do not fail [default: qkvet.known.yaml beside qkvet.yaml, or here or above]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Option<PathBuf>,
+    /// The day on which known deviations are looked at [default: today]
+    #[arg(long, value_name = "DAY")]
+    pub(crate) today: Option<String>,
 }
 
 #[derive(Clone, Debug, clap::Args)]

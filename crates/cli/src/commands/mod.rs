@@ -4,9 +4,11 @@ mod adequacy;
 mod check;
 mod doctor;
 mod exam;
+mod expected;
 mod explain;
 mod frozen;
 mod init;
+mod known;
 mod launch;
 mod list;
 mod merge;
@@ -21,6 +23,7 @@ mod reports;
 mod scale_out;
 mod schema;
 mod setup;
+mod snapshot;
 
 use std::process::ExitCode;
 
@@ -32,6 +35,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::check(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
+        Command::Snapshot { what } => snapshot::snapshot(&what),
+        Command::Known { what } => known::known(&what),
         Command::Replay(args) => replay::replay(&args),
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),

@@ -147,9 +147,17 @@ fn last_folder() -> Result<PathBuf, Failure> {
 
 /// Writes a file as a whole or not at all: another one beside it takes its place.
 fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    write_whole("report", path, text)
+}
+
+/// The same for any file, in a folder that is made if it is not there; `what` names it in messages.
+pub(super) fn write_whole(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
-        Failure::Usage(format!("report at {}: expected to be written, got: {error}", path.display()))
+        Failure::Usage(format!("{what} at {}: expected to be written, got: {error}", path.display()))
     };
+    if let Some(folder) = path.parent().filter(|folder| what != "report" && !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(fail)?;
+    }
     let is_plain = fs::metadata(path).map_or(true, |about| about.is_file());
     let Some(name) = path.file_name().filter(|_| is_plain) else {
         // A device or a pipe, such as /dev/stdout; a folder is refused by the system.
