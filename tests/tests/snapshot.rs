@@ -10,22 +10,22 @@ use qkvet_tests::package::finish;
 use qkvet_tests::{Finished, has_python, qkvet, run};
 use tempfile::TempDir;
 
-/// A function of NumPy: grouped heads by `head`.
-fn target(folder: &Path, head: &str) {
+/// A function of NumPy that divides the weights by `sum`.
+fn target(folder: &Path, sum: &str) {
     let body = format!(
         "import numpy as np
 def attention(query, key, value, scale=None, mask=None):
     b, h_q, n_q, d_k = query.shape
     h_k, n_k = key.shape[1:3]
     scale = d_k ** -0.5 if scale is None else scale
-    heads = [{head} for h in range(h_q)]
+    heads = [h // (h_q // h_k) for h in range(h_q)]
     wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
     s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
     if mask is not None: s = np.where(mask, s, -np.inf)
     top = s.max(-1, keepdims=True)
     w = np.exp(s - np.where(np.isfinite(top), top, 0))
     sums = w.sum(-1, keepdims=True)
-    return (w / np.where(sums > 0, sums, 1) @ wide[2]).astype(query.dtype)
+    return (w / {sum} @ wide[2]).astype(query.dtype)
 "
     );
     std::fs::write(folder.join("target.py"), body).expect("a file");
@@ -57,6 +57,7 @@ fn cases(snapshot: &Snapshot) -> usize {
     snapshot.parts.iter().flat_map(|part| part.cases.values()).map(|entries| entries.len()).sum()
 }
 
+const SUM: &str = "np.where(sums > 0, sums, 1)";
 const SMOKE: [&str; 5] = ["--suite", "smoke", "--dtype", "float32", "-q"];
 
 fn smoke<'a>(words: &[&'a str]) -> Vec<&'a str> {
@@ -71,7 +72,7 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let name = "target.py:attention";
-    target(folder, "h // (h_q // h_k)");
+    target(folder, SUM);
     at_home(folder, &smoke(&["snapshot", "record", name])).expect(0, &["added, 0 replaced, 0 removed"]);
     let path = file(folder, "target.py-attention");
     let good = text(&path);
@@ -79,13 +80,13 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     assert!(good.contains(": UNSUPPORTED\n"), "{good}");
     in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["snapshot: no change in "]);
 
-    target(folder, "h % h_k");
+    target(folder, "1");
     let annotated = smoke(&["snapshot", "check", name, "--report", "github", "--report", "junit=j.xml"]);
     let broken = in_ci(folder, &annotated);
-    broken.expect(1, &["worse verdict", "PASS → FAIL QK221", "grouped-heads", "key/value head chosen by remainder"]);
-    broken.expect(1, &["::error title=snapshot%3A worse verdict%3A PASS → FAIL QK221::", "::error title=FAIL QK221"]);
+    broken.expect(1, &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"]);
+    broken.expect(1, &["::error title=snapshot%3A worse verdict%3A PASS → FAIL QK301::", "::error title=FAIL QK301"]);
     assert!(text(&folder.join("j.xml")).contains("type=\"SNAPSHOT\""));
-    at_home(folder, &["snapshot", "diff", name]).expect(0, &["- grouped-heads float32 c-", "FAIL 2^", " QK221\n"]);
+    at_home(folder, &["snapshot", "diff", name]).expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
     for refused in [
         smoke(&["snapshot", "record", name]),
         vec!["snapshot", "accept", name, "--all"],
@@ -98,16 +99,16 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     at_home(folder, &["snapshot", "accept", "--only", "no-such-*"]).expect(2, &["--only: expected a pattern of"]);
     assert_eq!(text(&path), good, "nothing was accepted, so nothing is written");
 
-    at_home(folder, &["snapshot", "accept", "--only", "grouped-heads"]).expect(0, &[" 0 added, "]);
+    at_home(folder, &["snapshot", "accept", "--only", "all-true-mask"]).expect(0, &[" 0 added, "]);
     let some = text(&path);
-    assert!(some != good && some.contains("QK221: \"") && some.lines().count() == good.lines().count() + 2, "{some}");
+    assert!(some != good && some.contains("QK301: \"") && some.lines().count() == good.lines().count() + 2, "{some}");
     at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &[" 0 added, "]);
     let bad = text(&path);
     // What was recorded does not fail, however wrong it is.
-    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["RECORDED  FAIL: QK221", "snapshot: no change"]);
+    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["RECORDED  FAIL: QK301", "snapshot: no change"]);
 
-    target(folder, "h // (h_q // h_k)");
-    let better = ["better", "FAIL QK221 → PASS", "improvements"];
+    target(folder, SUM);
+    let better = ["better", "FAIL QK301 → PASS", "improvements"];
     in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &better);
     in_ci(folder, &smoke(&["snapshot", "check", name, "--strict"])).expect(1, &better);
     assert_eq!(text(&path), bad);
@@ -134,7 +135,7 @@ fn a_partial_run_deletes_nothing() {
         }
     }
     // Stopped at its first finding, a run has seen few cases.
-    let fault = record("builtin:fault/gqa-modulo", &["--dtype", "float32", "-x", "--prune"]);
+    let fault = record("builtin:fault/weights-not-normalized", &["--dtype", "float32", "-x", "--prune"]);
     fault.expect(0, &["0 added", "0 removed", "regression"]);
     let after = read(&path);
     assert_eq!(cases(&after), n);

@@ -1,13 +1,18 @@
 //! What a finding is called in files that are kept: the codes of its faults, else the words of its title.
 
-use qkvet_spec::Finding;
+use qkvet_spec::{Finding, FindingKind};
 
 /// Longest name; a longer one ends at a word.
 const LONGEST: usize = 60;
 
-/// `QK221`, `QK221+QK310`, or `wrong-results-that-no-known-fault-explains`. Words with digits are left out: a message may hold
-/// numbers and addresses that change.
+/// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, or `wrong-results-that-no-known-fault-explains`. Words with digits are
+/// left out: a message may hold numbers and addresses that change.
 pub fn finding_name(finding: &Finding) -> String {
+    let declared = finding.hint.as_deref().filter(|_| finding.kind == FindingKind::Convention);
+    let declared = declared.and_then(|hint| hint.split_once("--convention ")?.1.split(',').next());
+    if let Some(declared) = declared.filter(|declared| !declared.contains(char::is_whitespace)) {
+        return format!("convention:{declared}");
+    }
     let codes = codes(&finding.title);
     if codes.is_empty() {
         words(&finding.title)

@@ -85,7 +85,7 @@ fn write_part(out: &mut String, part: &SnapshotPart) {
 /// The entry as it is, unless it came from elsewhere and could be taken for something else.
 fn written(entry: &SnapshotEntry) -> String {
     let text = entry.to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '^' | '-' | '+' | ':' | '.' | '_');
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '^' | '-' | '+' | ':' | '.' | '_' | '=');
     let ends_well = !text.ends_with(':') && !text.contains(": ");
     if ends_well && text.chars().all(is_plain) { text } else { quoted(&text) }
 }
