@@ -30,7 +30,16 @@ fn what_is_known_does_not_fail_until_it_is_gone() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
-    let add = ["known", "add", "--reason", "kernel 7 does it so: \"old\"", "--link", "https://example.org/7", "--target", "*"];
+    let add = [
+        "known",
+        "add",
+        "--reason",
+        "kernel 7 does it so: \"old\"",
+        "--link",
+        "https://example.org/7",
+        "--target",
+        "*",
+    ];
     let ci = finish(qkvet(folder).args(add).env("CI", "1"));
     ci.expect(2, &["expected a developer's machine, got CI"]);
     assert!(!folder.join(FILE).exists());
@@ -41,12 +50,22 @@ fn what_is_known_does_not_fail_until_it_is_gone() {
         .expect(0, &["QK301", "1 added"]);
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
         .expect(0, &["0 added, 1 there before"]);
-    assert!(text(folder).contains("finding: QK301\n    reason: \"kernel 7 does it so: \\\"old\\\"\"\n"), "{}", text(folder));
+    assert!(
+        text(folder).contains("finding: QK301\n    reason: \"kernel 7 does it so: \\\"old\\\"\"\n"),
+        "{}",
+        text(folder)
+    );
 
-    let known = check(folder, FAULT, &["--report", "junit=j.xml,sarif=s.json,gitlab=g.json,github=g.txt,html=h.html,markdown=m.md"]);
+    let known = check(
+        folder,
+        FAULT,
+        &["--report", "junit=j.xml,sarif=s.json,gitlab=g.json,github=g.txt,html=h.html,markdown=m.md"],
+    );
     known.expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", "until 2026-06-30", "no new finding", "1 known"]);
     let report = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a report");
-    assert!(report("j.xml").contains("failures=\"0\"") && report("j.xml").contains("<skipped message=\"known: kernel 7"));
+    assert!(
+        report("j.xml").contains("failures=\"0\"") && report("j.xml").contains("<skipped message=\"known: kernel 7")
+    );
     assert!(report("s.json").contains("\"suppressions\""));
     assert_eq!(report("g.json").trim(), "[]");
     assert!(!report("g.txt").contains("::error"), "{}", report("g.txt"));
@@ -120,6 +139,7 @@ fn shards_and_their_whole_know_the_same() {
         check(folder, FAULT, &["--shard", shard]).expect(0, &[]);
     }
     at_home(folder, &["merge", "-q", ".qkvet/shards"]).expect(0, &["KNOWN"]);
-    std::fs::write(folder.join(FILE), "known: [{finding: QK301, reason: r}, {finding: QK999, reason: r}]\n").expect("a file");
+    std::fs::write(folder.join(FILE), "known: [{finding: QK301, reason: r}, {finding: QK999, reason: r}]\n")
+        .expect("a file");
     at_home(folder, &["merge", "-q", ".qkvet/shards"]).expect(1, &["STALE"]);
 }

@@ -83,7 +83,10 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     target(folder, "1");
     let annotated = smoke(&["snapshot", "check", name, "--report", "github", "--report", "junit=j.xml"]);
     let broken = in_ci(folder, &annotated);
-    broken.expect(1, &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"]);
+    broken.expect(
+        1,
+        &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"],
+    );
     broken.expect(1, &["::error title=snapshot%3A worse verdict%3A PASS → FAIL QK301::", "::error title=FAIL QK301"]);
     assert!(text(&folder.join("j.xml")).contains("type=\"SNAPSHOT\""));
     at_home(folder, &["snapshot", "diff", name]).expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
@@ -204,7 +207,8 @@ fn devices_and_contracts_lie_side_by_side() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |command: &str, words: &[&str]| {
-        let words = [&["snapshot", command, "builtin:flash", "--suite", "smoke", "--law", "value", "-q"], words].concat();
+        let words =
+            [&["snapshot", command, "builtin:flash", "--suite", "smoke", "--law", "value", "-q"], words].concat();
         at_home(folder, &[&words[..], &["--dtype", "float32"]].concat())
     };
     with("record", &["--device-name", "cuda-sm90"]).expect(0, &[]);
@@ -212,8 +216,7 @@ fn devices_and_contracts_lie_side_by_side() {
     with("record", &["--device-name", "cuda-sm80"]).expect(0, &[" 0 replaced"]);
     with("record", &["--device-name", "cuda-sm90", "--contract", "tf32"]).expect(0, &[" 0 replaced"]);
     let all = read(&file(folder, "builtin-flash"));
-    let keys: Vec<(&str, &str)> =
-        all.parts.iter().map(|part| (part.device.as_str(), part.contract.as_str())).collect();
+    let keys: Vec<(&str, &str)> = all.parts.iter().map(|part| (part.device.as_str(), part.contract.as_str())).collect();
     assert_eq!(keys, [("cuda-sm80", "f32"), ("cuda-sm90", "f32"), ("cuda-sm90", "tf32")]);
     with("check", &["--device-name", "cuda-sm80"]).expect(0, &["cuda-sm80", "no change"]);
     with("check", &["--device-name", "cuda-sm90"]).expect(0, &["no change"]);
@@ -227,7 +230,8 @@ fn an_error_is_larger_when_rounding_does_not_explain_it() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |command: &str, target: &str| {
-        let words = ["snapshot", command, target, "--snapshot", "s.yaml", "--suite", "smoke", "-q", "--dtype", "float64"];
+        let words =
+            ["snapshot", command, target, "--snapshot", "s.yaml", "--suite", "smoke", "-q", "--dtype", "float64"];
         at_home(folder, &words)
     };
     // The tiled implementation has an exponential that is good to single precision by its contract.
@@ -258,11 +262,16 @@ fn wrong_files_are_told() {
         std::fs::write(folder.join("s.yaml"), &text).expect("a file");
         at_home(folder, &check).expect(2, &[part]);
         at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"])).expect(2, &[part]);
-        assert_eq!(std::fs::read_to_string(folder.join("s.yaml")).ok(), Some(text), "what cannot be read is not replaced");
+        assert_eq!(
+            std::fs::read_to_string(folder.join("s.yaml")).ok(),
+            Some(text),
+            "what cannot be read is not replaced"
+        );
     }
     std::fs::write(folder.join("s.yaml"), format!("{head}{part}")).expect("a file");
     at_home(folder, &check).expect(4, &["1 missing", "nothing was compared"]);
-    at_home(folder, &[&check[..], &["--known", "k.yaml"]].concat()).expect(2, &["--known: expected with `qkvet check`"]);
+    at_home(folder, &[&check[..], &["--known", "k.yaml"]].concat())
+        .expect(2, &["--known: expected with `qkvet check`"]);
     // The report of the run tells the same.
     let json = run(folder, &[&check[..], &["--format", "json"]].concat()).json();
     assert_eq!(json["snapshot"]["compared"], 0);

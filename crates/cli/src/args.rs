@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod onnx;
 mod output;
 mod snapshot;
 
@@ -12,6 +13,7 @@ use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
+pub(crate) use onnx::{OnnxFormat, OnnxRunArgs};
 pub(crate) use output::{OutputArgs, Wish};
 pub(crate) use snapshot::{
     KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
@@ -129,7 +131,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report or wire
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report, wire, snapshot or known
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -144,48 +146,6 @@ pub(crate) enum Onnx {
         after_help = "ok: within the certified bound. unsupported: not offered. refused: a valid model or input was refused. disagrees:\noutside the bound. within allowance: outside the bound, and inside rtol 1e-3, atol 1e-7 of ONNX's own runner.\nExit codes: 0 all that ran is ok, 1 something disagrees, is within the allowance only or broke, 2 usage, 3 the backend\ncould not be loaded, 4 everything was declined. `qkvet check onnx-backend:NAME` puts every law to it (docs/onnx.md)."
     )]
     Run(OnnxRunArgs),
-}
-
-/// How the five-way split comes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnnxFormat {
-    /// For people
-    Human,
-    /// The whole report: `qkvet schema onnx-report`
-    Json,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct OnnxRunArgs {
-    /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in onnx.backend.base
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: String,
-    /// A suite with a section `frozen`, or a folder of frozen cases
-    #[arg(default_value = "core", value_name = "SUITE|FOLDER")]
-    pub(crate) cases: String,
-    /// Version of the operators: 23 or 24
-    #[arg(long, default_value_t = 23)]
-    pub(crate) opset: i64,
-    /// Only these number formats
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    pub(crate) dtype: Vec<String>,
-    /// Judge by this contract instead of the loosest of its format (repeatable)
-    #[arg(long, value_name = "ID")]
-    pub(crate) contract: Vec<String>,
-    /// Device by the words of backends: CPU, CUDA:1
-    #[arg(long)]
-    pub(crate) device: Option<String>,
-    /// Report on stdout
-    #[arg(long, value_enum, default_value_t = OnnxFormat::Human, value_name = "FORMAT")]
-    pub(crate) format: OnnxFormat,
-    /// What is undecided fails too: SUSPECT, INCONCLUSIVE
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) process: ProcessArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -100,7 +100,10 @@ fn change(before: (Verdict, f64, &str), now: (Verdict, f64, &str)) -> Vec<Change
     let run = |(verdict, margin, title): (Verdict, f64, &str)| {
         let findings = if title.is_empty() { Vec::new() } else { vec![finding(title, verdict)] };
         let number = (!title.is_empty()).then_some(0);
-        summary(findings, vec![case("value/c-1", verdict, margin, number), case("value/c-2", Verdict::Pass, 0.12, None)])
+        summary(
+            findings,
+            vec![case("value/c-1", verdict, margin, number), case("value/c-2", Verdict::Pass, 0.12, None)],
+        )
     };
     let outcome = compare(&recorded(&run(before)), &run(now), "s", None, false);
     assert_eq!(outcome.compared, 2);
@@ -243,7 +246,8 @@ fn states_of_known_deviations() {
         )
     };
     let state = |entry: &str, change: &dyn Fn(&mut Summary)| {
-        let file = read_known("k", &format!("known: [{{{entry}, reason: r}}]")).unwrap_or_else(|error| panic!("{error}"));
+        let file =
+            read_known("k", &format!("known: [{{{entry}, reason: r}}]")).unwrap_or_else(|error| panic!("{error}"));
         let mut summary = run();
         change(&mut summary);
         apply_known(&mut summary, "k", &file, "2026-05-01");
