@@ -2,7 +2,9 @@
 
 mod grading;
 mod init;
+mod onnx;
 mod output;
+mod snapshot;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,7 +18,12 @@ use qkvet_run::record::Shard;
 
 pub(crate) use grading::{ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat};
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
+pub(crate) use onnx::{OnnxFormat, OnnxRunArgs};
 pub(crate) use output::{OutputArgs, Wish};
+pub(crate) use snapshot::{
+    KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
+    SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
+};
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
@@ -44,6 +51,24 @@ pub(crate) enum Command {
         after_help = "Every `check` and `merge` keeps its report in .qkvet/last/report.json; `--report json=FILE` and `--format json`\nwrite it elsewhere. Exit codes: 0 written, 2 usage or no report."
     )]
     Report(RerenderArgs),
+    /// Keep what the cases of a target came to, and compare later runs with it
+    #[command(
+        after_help = "The file is made for reviews: a case a line, errors as powers of two of their bounds, no date (docs/snapshots.md)."
+    )]
+    Snapshot {
+        /// What to do
+        #[command(subcommand)]
+        what: SnapshotCommand,
+    },
+    /// Findings that were looked at and may stay for now: qkvet.known.yaml
+    #[command(
+        after_help = "`qkvet check` reads the file. What it covers does not fail; an entry that is gone, expired or about nothing does."
+    )]
+    Known {
+        /// What to do
+        #[command(subcommand)]
+        what: KnownCommand,
+    },
     /// Run one case again: a stored one or a token
     Replay(ReplayArgs),
     /// Write cases with their certified answers, for machines where qkvet is not installed
@@ -124,7 +149,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report, wire or config
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report, wire, config, snapshot or known
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -139,48 +164,6 @@ pub(crate) enum Onnx {
         after_help = "ok: within the certified bound. unsupported: not offered. refused: a valid model or input was refused. disagrees:\noutside the bound. within allowance: outside the bound, and inside rtol 1e-3, atol 1e-7 of ONNX's own runner.\nExit codes: 0 all that ran is ok, 1 something disagrees, is within the allowance only or broke, 2 usage, 3 the backend\ncould not be loaded, 4 everything was declined. `qkvet check onnx-backend:NAME` puts every law to it (docs/onnx.md)."
     )]
     Run(OnnxRunArgs),
-}
-
-/// How the five-way split comes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnnxFormat {
-    /// For people
-    Human,
-    /// The whole report: `qkvet schema onnx-report`
-    Json,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct OnnxRunArgs {
-    /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in onnx.backend.base
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: String,
-    /// A suite with a section `frozen`, or a folder of frozen cases
-    #[arg(default_value = "core", value_name = "SUITE|FOLDER")]
-    pub(crate) cases: String,
-    /// Version of the operators: 23 or 24
-    #[arg(long, default_value_t = 23)]
-    pub(crate) opset: i64,
-    /// Only these number formats
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    pub(crate) dtype: Vec<String>,
-    /// Judge by this contract instead of the loosest of its format (repeatable)
-    #[arg(long, value_name = "ID")]
-    pub(crate) contract: Vec<String>,
-    /// Device by the words of backends: CPU, CUDA:1
-    #[arg(long)]
-    pub(crate) device: Option<String>,
-    /// Report on stdout
-    #[arg(long, value_enum, default_value_t = OnnxFormat::Human, value_name = "FORMAT")]
-    pub(crate) format: OnnxFormat,
-    /// What is undecided fails too: SUSPECT, INCONCLUSIVE
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) process: ProcessArgs,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -326,6 +309,12 @@ pub(crate) struct ReportArgs {
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) strict: bool,
+    /// Known deviations, which do not fail [default: qkvet.known.yaml beside qkvet.yaml, or here or above]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Option<PathBuf>,
+    /// The day on which known deviations are looked at [default: today]
+    #[arg(long, value_name = "DAY")]
+    pub(crate) today: Option<String>,
 }
 
 #[derive(Clone, Debug, clap::Args)]

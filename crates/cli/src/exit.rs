@@ -7,7 +7,7 @@ use qkvet_run::frozen::FileError;
 use qkvet_run::process::StartError;
 use qkvet_run::record::ShardError;
 use qkvet_run::runner::{RunError, StoreError};
-use qkvet_spec::{SpecError, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Change, SnapshotOutcome, SpecError, Summary, Verdict};
 
 /// Everything checked held.
 pub(crate) const HELD: u8 = 0;
@@ -64,12 +64,22 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.interrupted {
         return INTERRUPTED;
     }
-    let evidence = summary.records.iter().filter_map(|record| record.evidence.as_ref());
+    if let Some(snapshot) = &summary.snapshot {
+        return of_snapshot(snapshot, strict);
+    }
+    let is_known = |record: &&CaseRecord| record.known;
+    let evidence = summary.records.iter().filter(|record| !record.known).filter_map(|record| record.evidence.as_ref());
     if evidence.clone().any(|evidence| evidence.broke_protocol) {
         return TARGET;
     }
     let count = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
-    if !summary.findings.is_empty() || Verdict::ALL.iter().any(|verdict| verdict.is_finding() && count(*verdict) > 0) {
+    let n_known =
+        |verdict: Verdict| summary.records.iter().filter(is_known).filter(|record| record.verdict == verdict).count();
+    let is_wrong = |verdict: &Verdict| verdict.is_finding() && count(*verdict) > n_known(*verdict);
+    if summary.findings.iter().any(|finding| !finding.is_known()) || Verdict::ALL.iter().any(is_wrong) {
+        return FINDINGS;
+    }
+    if summary.known.as_ref().is_some_and(|known| known.stale().next().is_some()) {
         return FINDINGS;
     }
     if Verdict::ALL.iter().all(|verdict| !verdict.is_checked() || count(*verdict) == 0) {
@@ -79,4 +89,15 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
         return FINDINGS;
     }
     HELD
+}
+
+/// The exit code of a run that was compared with a snapshot: what was recorded does not fail, whatever it is.
+fn of_snapshot(snapshot: &SnapshotOutcome, strict: bool) -> u8 {
+    if snapshot.count(Change::is_regression) > 0 || (strict && !snapshot.changes.is_empty()) {
+        FINDINGS
+    } else if snapshot.compared == 0 {
+        NOTHING
+    } else {
+        HELD
+    }
 }

@@ -1,6 +1,6 @@
 //! Ids: a hash of everything that a case or a call holds.
 
-use qkvet_spec::{Binding, BoolTensor, Call, CallOptions, Case, Matrices, Tensor};
+use qkvet_spec::{Binding, BoolTensor, Call, CallOptions, Case, Matrices, Output, Tensor};
 use sha2::{Digest, Sha256};
 
 use crate::choice::is_extended;
@@ -43,6 +43,24 @@ pub fn call_id(call: &Call) -> String {
     bytes.some(call.options.bias.as_ref(), Bytes::tensor);
     bytes.size(usize::from(call.return_weights));
     bytes.extended(&call.options, call.return_lse);
+    bytes.head(16)
+}
+
+/// What the calls of a case gave: 32 hexadecimal digits of the SHA-256 of formats, shapes and bits. −0 is not 0; every NaN is the same.
+pub fn outputs_digest<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> String {
+    let mut bytes = Bytes(Sha256::new());
+    bytes.text("qkvet-outputs-1");
+    let result = |bytes: &mut Bytes, tensor: &Tensor| {
+        bytes.text(tensor.dtype.name());
+        bytes.sizes(&tensor.shape);
+        let data: Vec<f64> = tensor.data.iter().map(|x| if x.is_nan() { f64::NAN } else { *x }).collect();
+        bytes.floats(&data);
+    };
+    for Output { output, weights, lse, inputs_unchanged: _ } in outputs {
+        result(&mut bytes, output);
+        bytes.some(weights.as_ref(), result);
+        bytes.some(lse.as_ref(), result);
+    }
     bytes.head(16)
 }
 
@@ -154,6 +172,26 @@ mod tests {
     use qkvet_spec::{Dtype, Packed, Window};
 
     use super::*;
+
+    #[test]
+    fn a_digest_tells_bits_shapes_and_results_apart() {
+        let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
+        let one = Output { output: tensor(0.0), weights: None, lse: None, inputs_unchanged: true };
+        let all = [
+            vec![one.clone()],
+            vec![one.clone(), one.clone()],
+            vec![Output { output: tensor(-0.0), ..one.clone() }],
+            vec![Output { output: tensor(f64::NAN), ..one.clone() }],
+            vec![Output { output: Tensor { dtype: Dtype::Float16, ..tensor(0.0) }, ..one.clone() }],
+            vec![Output { output: Tensor { shape: vec![1], ..tensor(0.0) }, ..one.clone() }],
+            vec![Output { weights: Some(tensor(0.0)), ..one.clone() }],
+            vec![Output { lse: Some(tensor(0.0)), ..one.clone() }],
+        ];
+        let digests: std::collections::BTreeSet<String> = all.iter().map(outputs_digest).collect();
+        assert_eq!(digests.len(), all.len());
+        let minus = vec![Output { output: tensor(-f64::NAN), ..one }];
+        assert_eq!(outputs_digest(&minus), outputs_digest(&all[3]));
+    }
 
     #[test]
     fn whatever_a_target_can_see_changes_the_id_of_a_call() {

@@ -33,7 +33,7 @@ pub use choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapCh
 pub use domain::plan_strategy;
 pub use error::GenError;
 pub use foreign::check_call;
-pub use id::{call_id, case_id};
+pub use id::{call_id, case_id, outputs_digest};
 pub use json::{from_json, to_json};
 pub use plan::{CasePlan, case_seed, plans};
 pub use shrink::{SHRINK_BUDGET, shrink};

@@ -70,6 +70,7 @@ pub(crate) fn check(
         fail_fast,
         store: None,
         sharding: shard.as_ref().map(|(of, _)| sharding(of)).transpose()?,
+        digests: false,
         stop: &stop,
     };
     let summary = watched(py, &config)?;
@@ -111,6 +112,7 @@ pub(crate) fn merge(
         fail_fast: header.fail_fast,
         store: None,
         sharding: None,
+        digests: false,
         stop: &stop,
     };
     let summary = watched(py, &config)?;

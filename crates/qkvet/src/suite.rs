@@ -172,6 +172,7 @@ impl Prepared {
             fail_fast: false,
             store: None,
             sharding: None,
+            digests: false,
             stop: &STOP,
         };
         run(&config, &mut |_| {})

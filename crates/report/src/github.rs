@@ -6,6 +6,8 @@ use std::fmt::Write;
 use qkvet_spec::{Finding, Summary, Verdict};
 
 use crate::groups::word;
+use crate::known::{open_findings, stale_lines};
+use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, visible};
 
 /// Annotations of one kind in a step.
@@ -25,7 +27,8 @@ pub fn github(summary: &Summary) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(out, "::{kind} {place}title={}::{}", property(&cut(title, 200)), data(&cut(message, LONGEST)));
     };
-    for (title, message) in limited(summary.findings.iter().map(told), "finding") {
+    let findings = open_findings(summary).into_iter().map(|at| told(&summary.findings[at]));
+    for (title, message) in limited(regressions(summary).chain(stale(summary)).chain(findings), "finding") {
         command("error", &title, &message);
     }
     for (title, message) in limited(warnings(summary), "warning") {
@@ -44,6 +47,25 @@ fn limited(all: impl Iterator<Item = (String, String)>, noun: &str) -> Vec<(Stri
         all.push((text.clone(), format!("{text}: the step summary and the reports have them all")));
     }
     all
+}
+
+/// Entries of known deviations that have to be changed.
+fn stale(summary: &Summary) -> impl Iterator<Item = (String, String)> {
+    stale_lines(summary).into_iter().map(|text| ("stale known deviation".to_owned(), text))
+}
+
+/// What is worse than in the snapshot, a group each.
+fn regressions(summary: &Summary) -> impl Iterator<Item = (String, String)> {
+    let groups = summary.snapshot.iter().flat_map(|snapshot| change_groups(snapshot));
+    groups.filter(|group| group.change.is_regression()).map(|group| {
+        let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
+        let (n, laws) = (count(group.cases.len()), group.laws());
+        let noun = if group.cases.len() == 1 { "case" } else { "cases" };
+        (
+            format!("snapshot: {}: {}", group.change.name(), group.title),
+            format!("{n} {noun}: {laws}\n{}", cases.join("\n")),
+        )
+    })
 }
 
 fn told(finding: &Finding) -> (String, String) {

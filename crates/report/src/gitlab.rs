@@ -4,6 +4,7 @@ use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{fingerprint, rule};
+use crate::known::open_findings;
 use crate::text::{visible, visible_json};
 
 /// The file that findings of targets without a known place are shown at: the one that names targets.
@@ -30,6 +31,7 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             "location": { "path": visible(path), "lines": { "begin": line } },
         })
     };
-    let entries: Vec<Value> = summary.findings.iter().map(entry).collect();
-    serde_json::to_string_pretty(&entries).map(|text| visible_json(text) + "\n")
+    let entries: Vec<Value> = open_findings(summary).into_iter().map(|at| entry(&summary.findings[at])).collect();
+    serde_json::to_string_pretty(&entries).map(|text| visible_json(text) + "
+")
 }

@@ -1,8 +1,8 @@
 //! Cases put together by law and format, and what tools call a finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{CaseRecord, Finding, FindingKind, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Change, Finding, FindingKind, Summary, Verdict};
 
 use crate::text::{first_line, visible};
 
@@ -14,6 +14,8 @@ pub(crate) struct CaseGroup<'a> {
     pub(crate) counts: BTreeMap<Verdict, usize>,
     /// The first case that failed or broke.
     pub(crate) wrong: Option<&'a CaseRecord>,
+    /// The first case that failed or broke and does not count: it is known, or the snapshot has it.
+    pub(crate) settled: Option<&'a CaseRecord>,
     /// The first case that the target declined, or that was not run.
     pub(crate) declined: Option<&'a CaseRecord>,
 }
@@ -36,6 +38,15 @@ impl CaseGroup<'_> {
 pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut groups: Vec<CaseGroup<'_>> = Vec::new();
+    let snapshot = summary.snapshot.as_ref();
+    let regressed: BTreeSet<&str> = snapshot
+        .iter()
+        .flat_map(|snapshot| &snapshot.changes)
+        .filter(|one| one.change.is_regression() || one.change == Change::New)
+        .map(|one| one.case.as_str())
+        .collect();
+    let is_settled =
+        |record: &CaseRecord| record.known || (snapshot.is_some() && !regressed.contains(record.id.as_str()));
     for record in &summary.records {
         let at = *places.entry((&record.law, &record.dtype)).or_insert_with(|| {
             groups.push(CaseGroup { law: &record.law, dtype: &record.dtype, ..CaseGroup::default() });
@@ -43,7 +54,9 @@ pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
         });
         let group = &mut groups[at];
         *group.counts.entry(record.verdict).or_default() += 1;
-        if record.verdict.is_finding() {
+        if record.verdict.is_finding() && is_settled(record) {
+            group.settled.get_or_insert(record);
+        } else if record.verdict.is_finding() {
             group.wrong.get_or_insert(record);
         } else if !record.verdict.is_checked() {
             group.declined.get_or_insert(record);

@@ -8,6 +8,8 @@ use std::fmt::Write;
 use qkvet_spec::{Finding, Summary, Verdict};
 
 use crate::groups::{CaseGroup, case_groups, case_line, rule, word};
+use crate::known::{open_findings, settled, stale_lines};
+use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{escaped, first_line, plain};
 
 /// The report as JUnit's XML.
@@ -15,7 +17,10 @@ pub fn junit(summary: &Summary) -> String {
     let groups = case_groups(summary);
     let failing = groups.iter().filter(|group| group.wrong.is_some()).count();
     let skipped = groups.iter().filter(|group| is_skipped(group)).count();
-    let n_findings = summary.findings.len();
+    let open = open_findings(summary);
+    let (n_findings, stale) = (open.len(), stale_lines(summary));
+    let regressions = regressions(summary);
+    let n_others = n_findings + stale.len() + regressions.len();
     let run = &summary.run;
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut line = |text: String| {
@@ -24,8 +29,8 @@ pub fn junit(summary: &Summary) -> String {
     };
     line(format!(
         "<testsuites name=\"qkvet\" tests=\"{}\" failures=\"{}\" errors=\"0\">",
-        groups.len() + n_findings,
-        failing + n_findings
+        groups.len() + n_others,
+        failing + n_others
     ));
     line(format!(
         "  <testsuite name=\"laws\" tests=\"{}\" failures=\"{failing}\" errors=\"0\" skipped=\"{skipped}\">",
@@ -43,13 +48,15 @@ pub fn junit(summary: &Summary) -> String {
     line(self::properties(&properties));
     groups.iter().for_each(|group| line(law(summary, group)));
     line("  </testsuite>".to_owned());
-    summary.findings.iter().for_each(|finding| line(self::finding(summary, finding)));
+    open.into_iter().for_each(|at| line(self::finding(summary, &summary.findings[at])));
+    stale.iter().for_each(|text| line(other(summary, "stale known deviation", "STALE", text)));
+    regressions.iter().for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
     line("</testsuites>".to_owned());
     out
 }
 
 fn is_skipped(group: &CaseGroup<'_>) -> bool {
-    !group.is_checked() && group.declined.is_some()
+    group.wrong.is_none() && (group.settled.is_some() || (!group.is_checked() && group.declined.is_some()))
 }
 
 fn properties(all: &[(&str, String)]) -> String {
@@ -75,13 +82,39 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
                 escaped(&[vec![case_line(record)], findings].concat().join("\n")),
             )
         }
-        (None, Some(record)) if is_skipped(group) => {
+        (None, Some(record)) if is_skipped(group) && group.settled.is_none() => {
             let reason = record.evidence.as_ref().map_or("not run", |evidence| first_line(&evidence.got));
             let message = format!("{} {reason}", record.verdict);
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))
         }
+        _ if group.settled.is_some() => {
+            let message = group.settled.map_or_else(String::new, |record| {
+                let why = record.finding.and_then(|finding| settled(summary, finding));
+                why.unwrap_or_else(|| if record.known { "known" } else { "recorded in the snapshot" }.to_owned())
+            });
+            format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))
+        }
         _ => format!("{open}/>"),
     }
+}
+
+/// Regressions of a snapshot, a line a group.
+fn regressions(summary: &Summary) -> Vec<String> {
+    let groups = summary.snapshot.iter().flat_map(|snapshot| change_groups(snapshot));
+    let told = |group: ChangeGroup<'_>| {
+        format!("{}: {} ({} cases: {})", group.change.name(), group.title, group.cases.len(), group.laws())
+    };
+    groups.filter(|group| group.change.is_regression()).map(told).collect()
+}
+
+/// What fails and is no finding.
+fn other(summary: &Summary, suite: &str, kind: &str, text: &str) -> String {
+    format!(
+        "  <testsuite name=\"{suite}\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n    <testcase name=\"{}\" classname=\"{}\">\n      <failure type=\"{kind}\" message=\"{}\"/>\n    </testcase>\n  </testsuite>",
+        escaped(first_line(text)),
+        escaped(&summary.run.target),
+        escaped(first_line(text)),
+    )
 }
 
 /// A suite of its own, so that what tools ask for has a place.

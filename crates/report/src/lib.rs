@@ -2,35 +2,48 @@
 
 mod adequacy;
 mod doctor;
+mod finding_name;
 mod format;
 mod github;
 mod gitlab;
+mod glob;
 mod groups;
 mod html;
 mod json;
 mod junit;
+mod known;
+mod known_file;
 mod markdown;
 mod onnx;
 mod probe;
 mod progress;
+mod quote;
 mod sarif;
+mod snapshot;
 mod stream;
 mod terminal;
 mod text;
 
 pub use adequacy::{adequacy, adequacy_page};
 pub use doctor::{DoctorText, doctor_line};
+pub use finding_name::finding_name;
 pub use format::{ReportError, ReportFormat, write_as};
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
+pub use known::{apply_known, check_known, is_day, read_known, stale_line};
+pub use known_file::{add_known, remove_known, write_known};
 pub use markdown::{issue, markdown};
 pub use onnx::{onnx_json, onnx_text};
 pub use probe::{probe_json, probe_text, probe_yaml};
 pub use progress::Progress;
 pub use sarif::sarif;
+pub use snapshot::{
+    ChangeGroup, PLAIN_DEVICE, Written, accept, change_groups, compare, is_about, new_snapshot, read_snapshot,
+    snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
+};
 pub use stream::{LiveStream, ndjson, ndjson_end};
 pub use terminal::{coverage, exit_line, finding, render};
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible};

@@ -1,11 +1,14 @@
 //! The report as Markdown, and one finding as an issue that can be pasted anywhere. Names and messages come from others: what they
 //! say is text, never markup.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 
 use crate::groups::{case_groups, word};
+use crate::known::{open_findings, settled, stale_lines};
+use crate::snapshot::snapshot_text;
 use crate::text::{count, plain, visible};
 
 /// Findings beyond this are only named.
@@ -23,14 +26,26 @@ pub fn markdown(summary: &Summary) -> String {
     };
     if !summary.findings.is_empty() {
         line("| | finding | cases | law |\n|---|---|---:|---|");
-        for one in summary.findings.iter().take(MOST_NAMED) {
+        for (at, one) in summary.findings.iter().enumerate().take(MOST_NAMED) {
             let (title, law) = (inline(&one.title), code(&one.law));
-            line(&format!("| {} | {title} | {} of {} | {law} |", word(one), count(one.cases), count(one.of)));
+            let why = settled(summary, at).map_or_else(String::new, |why| format!(" ({})", inline(&why)));
+            line(&format!("| {} | {title}{why} | {} of {} | {law} |", word(one), count(one.cases), count(one.of)));
         }
         let more = summary.findings.len().saturating_sub(MOST_NAMED);
         line(&if more > 0 { format!("\nand {} more findings\n", count(more)) } else { String::new() });
     }
-    for one in summary.findings.iter().take(MOST_FINDINGS) {
+    for text in stale_lines(summary) {
+        line(&format!("- stale known deviation: {}", inline(&text)));
+    }
+    if !stale_lines(summary).is_empty() {
+        line("");
+    }
+    if let Some(snapshot) = &summary.snapshot {
+        line("## Snapshot\n");
+        line(&fenced("text", &plain(&snapshot_text(snapshot, &BTreeMap::new()))));
+    }
+    for at in open_findings(summary).into_iter().take(MOST_FINDINGS) {
+        let one = &summary.findings[at];
         line(&format!("<details><summary>{} {}</summary>\n", word(one), inline(&one.title)));
         line(&fenced("text", &plain(&crate::finding(one))));
         line("</details>\n");
@@ -62,8 +77,10 @@ fn heading(summary: &Summary) -> String {
         .filter_map(|verdict| summary.counts.get(verdict.word()))
         .sum();
     let target = code(&summary.run.target);
-    match summary.findings.len() {
+    let open = open_findings(summary).len();
+    match open {
         0 if checked == 0 => format!("{target}: nothing was checked"),
+        0 if open < summary.findings.len() => format!("{target}: no new finding"),
         0 => format!("{target}: no finding"),
         1 => format!("{target}: 1 finding"),
         n => format!("{target}: {n} findings"),

@@ -132,6 +132,8 @@ mod tests {
             conventions: Vec::new(),
             contracts: BTreeMap::new(),
             cases: 0,
+            device: None,
+            chosen: Vec::new(),
         };
         let few = BTreeMap::from([("rare".to_owned(), 1), ("often".to_owned(), 1204)]);
         let report = OnnxReport {

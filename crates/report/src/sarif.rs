@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Finding, Summary, Verdict};
+use qkvet_spec::{Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{code, fingerprint, rule, word};
+use crate::known::settled;
 use crate::text::{plain, visible, visible_json};
 
 /// One SARIF log with one run.
@@ -18,7 +19,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let (name, version) = tool.split_once(' ').unwrap_or((&tool, "0"));
     let rules = rules(summary);
     let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
-    let results: Vec<Value> = summary.findings.iter().map(|finding| result(summary, finding, &places)).collect();
+    let results: Vec<Value> = (0..summary.findings.len()).map(|at| result(summary, at, &places)).collect();
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -73,7 +74,8 @@ fn help(id: &str) -> &'static str {
     if id.starts_with("law/") { "laws.md" } else { "reports.md" }
 }
 
-fn result(summary: &Summary, finding: &Finding, places: &BTreeMap<&str, usize>) -> Value {
+fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>) -> Value {
+    let finding = &summary.findings[at];
     let id = rule(finding);
     let target = &summary.run.target;
     let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": visible(target), "kind": "function" }] });
@@ -83,7 +85,7 @@ fn result(summary: &Summary, finding: &Finding, places: &BTreeMap<&str, usize>) 
             "region": { "startLine": source.line },
         });
     }
-    json!({
+    let mut result = json!({
         "ruleId": id,
         "ruleIndex": places.get(id.as_str()).copied(),
         "kind": "fail",
@@ -99,7 +101,11 @@ fn result(summary: &Summary, finding: &Finding, places: &BTreeMap<&str, usize>) 
             "replay": visible(&finding.replay),
             "replayAnywhere": finding.replay_anywhere.as_ref().map(|command| visible(command)),
         },
-    })
+    });
+    if let Some(why) = settled(summary, at) {
+        result["suppressions"] = json!([{ "kind": "external", "justification": visible(&why) }]);
+    }
+    result
 }
 
 /// A path as a relative reference: everything but letters, digits, `/` and a few marks as bytes in hexadecimal.

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{Evidence, Finding, FindingKind, Summary, Verdict};
+use qkvet_spec::{Evidence, Finding, Summary, Verdict};
 
+use crate::finding_name::codes;
+use crate::groups::word as word_of;
+use crate::known::{open_findings, settled, stale_lines};
+use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command, ratio, visible};
 
 const BOLD: Style = Style::new().bold();
@@ -43,23 +47,70 @@ pub fn render(summary: &Summary) -> String {
         row(&mut out, "declared", &run.conventions.join(", "));
     }
     out.push('\n');
-    for one in summary.findings.iter().take(MOST_FINDINGS) {
-        out.push_str(&finding(one));
+    let open = open_findings(summary);
+    for at in open.iter().take(MOST_FINDINGS) {
+        out.push_str(&finding(&summary.findings[*at]));
         out.push('\n');
     }
-    let more = summary.findings.len().saturating_sub(MOST_FINDINGS);
+    let more = open.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {
         line(&mut out, &format!("and {more} more findings: --format json has them all\n"));
     }
+    out.push_str(&settled_findings(summary));
     out.push_str(&coverage(summary));
     line(&mut out, &exit_line(summary));
+    if let Some(snapshot) = &summary.snapshot {
+        let title = |finding: &Finding| {
+            codes(&finding.title)
+                .into_iter()
+                .map(|(code, title)| (code.to_owned(), title.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let titles = summary.findings.iter().flat_map(title).collect();
+        out.push('\n');
+        out.push_str(&snapshot_text(snapshot, &titles));
+    }
     no_command(&out).into_owned()
+}
+
+/// Findings that do not fail, a line each, and entries of known deviations that are stale.
+fn settled_findings(summary: &Summary) -> String {
+    let mut out = String::new();
+    let mut n = 0;
+    for at in 0..summary.findings.len() {
+        let Some(why) = settled(summary, at) else { continue };
+        n += 1;
+        if n > MOST_FINDINGS {
+            continue;
+        }
+        let one = &summary.findings[at];
+        let word = if one.is_known() { "KNOWN" } else { "RECORDED" };
+        let cases = if one.cases == 1 { "1 case".to_owned() } else { format!("{} cases", count(one.cases)) };
+        line(
+            &mut out,
+            &format!("{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}", word_of(one), cut(&visible(&one.title), WIDTH)),
+        );
+        row(&mut out, "", &why);
+    }
+    if n > MOST_FINDINGS {
+        line(&mut out, &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS));
+    }
+    for text in stale_lines(summary) {
+        line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible(&text)));
+    }
+    if let Some(known) = summary.known.as_ref().filter(|known| known.stale().next().is_some()) {
+        row(&mut out, "", &format!("entries of {}", known.file));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
 }
 
 /// One finding, twelve lines at most.
 pub fn finding(finding: &Finding) -> String {
     let mut out = String::new();
-    let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
+    let word = word_of(finding);
     let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
     line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible(&finding.title)));
@@ -232,15 +283,31 @@ pub fn exit_line(summary: &Summary) -> String {
         None if skipped > 0 => format!(", {} not run", count(skipped)),
         None => String::new(),
     };
-    let n = summary.findings.len();
+    let n = open_findings(summary).len();
+    let settled = summary.findings.len() - n;
+    let is_known = summary.findings.iter().any(Finding::is_known);
+    let known = match (settled, is_known) {
+        (0, _) => String::new(),
+        (settled, true) => format!(", {settled} known"),
+        (settled, false) => format!(", {settled} recorded"),
+    };
+    let stale = match summary.known.as_ref().map_or(0, |known| known.stale().count()) {
+        0 => String::new(),
+        1 => format!(" · {RED}1 stale known deviation{RED:#}"),
+        n => format!(" · {RED}{n} stale known deviations{RED:#}"),
+    };
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
-        return format!("\n{RED}{n} {noun}{RED:#} in {} checked cases{undecided}{declined}{stopped}", count(checked));
+        return format!(
+            "\n{RED}{n} {noun}{RED:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}",
+            count(checked)
+        );
     }
     if checked == 0 {
-        return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}");
+        return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}{stale}");
     }
-    format!("\n{GREEN}no finding{GREEN:#} in {} checked cases{undecided}{declined}{stopped}", count(checked))
+    let none = if settled > 0 { "no new finding" } else { "no finding" };
+    format!("\n{GREEN}{none}{GREEN:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}", count(checked))
 }
 
 /// Cases of one verdict.

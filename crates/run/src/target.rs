@@ -180,6 +180,15 @@ impl TargetKind {
         }
     }
 
+    /// The device that it was told to use, or that its program says in `environment`.
+    pub(crate) fn device(&self, environment: &[String]) -> Option<String> {
+        let said = environment.first().and_then(|line| line.rsplit_once(", on "));
+        let is_program = matches!(self, Self::Exec(_) | Self::Library(_))
+            || matches!(self, Self::Recorded(recorded) if recorded.is_program());
+        let said = said.filter(|_| is_program).map(|(_, device)| device.to_owned());
+        self.stored_call().device.or(said)
+    }
+
     /// The function of this process that answers, or that answered what was recorded.
     pub(crate) fn own(&self) -> Option<&OwnTarget> {
         match self {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::is_false;
-use crate::{Evidence, Picture, Verdict, Witness, WorkedExample};
+use crate::verdict::{is_false, is_zero};
+use crate::{Evidence, KnownOutcome, Picture, SnapshotOutcome, Verdict, Witness, WorkedExample};
 
 /// What a reporter sees.
 #[derive(Clone, Debug)]
@@ -53,6 +53,24 @@ pub struct RunInfo {
     /// Where the target is defined, where its name says so and the file is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourcePlace>,
+    /// The device that the target was told to use or says that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Which of the suite's cases were left out by choice: laws, formats or a shard.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<Chosen>,
+}
+
+/// By what only some of a suite's cases were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chosen {
+    /// Only some laws.
+    Laws,
+    /// Only some formats.
+    Dtypes,
+    /// One shard of several.
+    Shard,
 }
 
 /// A line of a source file.
@@ -97,6 +115,9 @@ pub struct Finding {
     pub cases: usize,
     /// Cases decided in the run.
     pub of: usize,
+    /// How many of its cases are known deviations; if all are, the finding does not fail.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub known: usize,
     /// What all cases that show it have in common and few others of their laws, and how many of those that have it show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<String>,
@@ -158,6 +179,15 @@ pub struct CaseRecord {
     /// The command that shows it again, for cases that stand for what a contract left undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
+    /// The finding that it shows: its number in the list, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<usize>,
+    /// Whether it is a known deviation.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub known: bool,
+    /// Hash of the bits of all outputs, if it was asked for and the case passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// What was checked and what was declined.
@@ -204,11 +234,34 @@ pub struct Summary {
     /// What did not change a verdict and should be known, such as lines on the protocol's pipe that were no messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What came of the known deviations, if there is a file of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownOutcome>,
+    /// What is different from a snapshot, if it was compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotOutcome>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,
 }
 
+impl Finding {
+    /// Whether every case of it is a known deviation.
+    pub fn is_known(&self) -> bool {
+        self.cases > 0 && self.known >= self.cases
+    }
+}
+
 impl Summary {
+    /// Whether every case of the suite was run that there is.
+    pub fn is_whole(&self) -> bool {
+        self.run.chosen.is_empty() && self.was_finished()
+    }
+
+    /// Whether every chosen case was run.
+    pub fn was_finished(&self) -> bool {
+        self.stopped.is_none() && self.records.iter().all(|record| record.verdict != Verdict::Skipped)
+    }
+
     /// Under each contract the number of the record that stands for its cases of this verdict: the one farthest out in units of its
     /// bound, the first of several.
     pub fn standing_for(&self, verdict: Verdict) -> BTreeMap<&str, usize> {

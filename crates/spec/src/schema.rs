@@ -4,11 +4,26 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::wire::WireMessage;
-use crate::{Contract, Convention, Fault, Law, Modifier, OnnxReport, Probe, StreamLine, Suite, Summary};
+use crate::{
+    Contract, Convention, Fault, KnownFile, Law, Modifier, OnnxReport, Probe, Snapshot, StreamLine, Suite, Summary,
+};
 
 /// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 11] =
-    ["law", "fault", "convention", "contract", "modifier", "suite", "report", "stream", "probe", "wire", "onnx-report"];
+pub const SCHEMAS: [&str; 13] = [
+    "law",
+    "fault",
+    "convention",
+    "contract",
+    "modifier",
+    "suite",
+    "report",
+    "stream",
+    "probe",
+    "wire",
+    "onnx-report",
+    "snapshot",
+    "known",
+];
 
 /// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
 pub fn schema(name: &str) -> Option<Value> {
@@ -24,6 +39,8 @@ pub fn schema(name: &str) -> Option<Value> {
         "probe" => schema_for!(Probe),
         "onnx-report" => schema_for!(OnnxReport),
         "wire" => schema_for!(WireMessage),
+        "snapshot" => schema_for!(Snapshot),
+        "known" => schema_for!(KnownFile),
         _ => return None,
     };
     Some(schema.into())

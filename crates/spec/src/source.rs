@@ -12,6 +12,11 @@ use crate::syntax::ExprError;
 
 /// Larger files are refused before they are read as YAML.
 const MAX_BYTES: usize = 1 << 20;
+/// Nodes of an ordinary document.
+const MAX_NODES: usize = 20_000;
+/// The same for files with an entry for each case.
+const MAX_LARGE_BYTES: usize = 64 << 20;
+const MAX_LARGE_NODES: usize = 4_000_000;
 
 /// An error in a specification or configuration file, rendered with the offending line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,9 +112,26 @@ fn ceil_boundary(text: &str, at: usize) -> usize {
 /// # Errors
 /// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with its place.
 pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
-    if source.len() > MAX_BYTES {
+    parse_within(path, source, MAX_BYTES, MAX_NODES)
+}
+
+/// Reads one YAML document that holds an entry for each of many cases.
+///
+/// # Errors
+/// As [`parse_yaml`].
+pub fn parse_large_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
+    parse_within(path, source, MAX_LARGE_BYTES, MAX_LARGE_NODES)
+}
+
+fn parse_within<T: DeserializeOwned>(
+    path: &str,
+    source: &str,
+    max_bytes: usize,
+    max_nodes: usize,
+) -> Result<T, SpecError> {
+    if source.len() > max_bytes {
         return Err(SpecError::plain(format!(
-            "file at {path}: expected at most {MAX_BYTES} bytes, got {}",
+            "file at {path}: expected at most {max_bytes} bytes, got {}",
             source.len()
         )));
     }
@@ -117,7 +139,7 @@ pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, Sp
         return Err(SpecError::plain(format!("file at {path}: expected a YAML mapping, got an empty file")));
     }
     let options = serde_yaml::options! {
-        budget: serde_yaml::budget! { max_nodes: 20_000, max_depth: 64, max_aliases: 64, max_anchors: 64 },
+        budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: 64, max_aliases: 64, max_anchors: 64 },
         with_snippet: false,
     };
     serde_yaml::from_str_with_options(source, options).map_err(|error| {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_false;
-use crate::{CaseRecord, Coverage, Finding, RunInfo, Summary};
+use crate::{CaseRecord, Coverage, Finding, KnownOutcome, RunInfo, SnapshotOutcome, Summary};
 
 /// One line of a stream: `{"started": {…}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,12 @@ pub struct Outcome {
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
+    /// What came of the known deviations, if there is a file of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownOutcome>,
+    /// What is different from a snapshot, if it was compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotOutcome>,
 }
 
 impl Outcome {
@@ -60,6 +66,8 @@ impl Outcome {
             coverage: summary.coverage.clone(),
             stopped: summary.stopped.clone(),
             interrupted: summary.interrupted,
+            known: summary.known.clone(),
+            snapshot: summary.snapshot.clone(),
         }
     }
 }

@@ -143,6 +143,11 @@ pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+pub(crate) fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
+
 /// The smallest input found that still shows the finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

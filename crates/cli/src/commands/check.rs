@@ -8,23 +8,39 @@ use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, parse_yaml};
 
+use super::expected::Expected;
 use super::frozen;
 use super::launch::{Manner, Subject, launch};
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
-use crate::exit::Failure;
+use crate::exit::{Failure, code};
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let expected = Expected::known(&args.report, &args.target, args.on.process.config.as_deref())?;
+    Ok(ExitCode::from(match run_check(args, &expected)? {
+        Ended::Run(summary) => code(&summary, args.report.strict),
+        Ended::Code(code) => code,
+    }))
+}
+
+/// How a run ended: with an outcome, or where nothing could be joined with an exit code.
+pub(super) enum Ended {
+    Run(Box<Summary>),
+    Code(u8),
+}
+
+/// Runs it and prints the report.
+pub(super) fn run_check(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
     let mut catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     match &args.cases {
-        Some(folder) => by_frozen_cases(args, folder, &catalog),
-        None => by_suite(args, &mut catalog),
+        Some(folder) => by_frozen_cases(args, folder, &catalog, expected),
+        None => by_suite(args, &mut catalog, expected),
     }
 }
 
-fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure> {
+fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Result<Ended, Failure> {
     let suite = suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
@@ -40,13 +56,13 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog) -> Result<ExitCode, Failure
             tell!("warning: {line}");
         }
         conventions(&target, &args.on.declared.convention, catalog)?;
-        return scale_out::scale_out(args);
+        return scale_out::scale_out(args, expected);
     }
     let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
-    launch(catalog, subject, manner(args, target))
+    launch(catalog, subject, manner(args, target), expected).map(|summary| Ended::Run(Box::new(summary)))
 }
 
-fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result<ExitCode, Failure> {
+fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog, expected: &Expected) -> Result<Ended, Failure> {
     let frozen = read_cases(folder)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
@@ -56,7 +72,7 @@ fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog) -> Result
         dtypes,
         notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
     };
-    launch(catalog, subject, manner(args, target))
+    launch(catalog, subject, manner(args, target), expected).map(|summary| Ended::Run(Box::new(summary)))
 }
 
 fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {

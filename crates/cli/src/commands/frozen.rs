@@ -11,10 +11,11 @@ use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
 use super::check::suite;
+use super::expected::Expected;
 use super::launch::{Manner, Subject, launch};
 use super::{onnx, setup};
 use crate::args::{self, ExportArgs, JudgeArgs};
-use crate::exit::{FINDINGS, Failure, HELD};
+use crate::exit::{FINDINGS, Failure, HELD, code};
 
 /// The law that every frozen case belongs to.
 pub(super) fn law(catalog: &Catalog) -> Result<&CheckedLaw, Failure> {
@@ -185,7 +186,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         quiet: true,
         report: args.report.clone(),
     };
-    let code = launch(&catalog, subject, manner)?;
+    let expected = Expected::known(&args.report, &args.outputs.display().to_string(), None)?;
+    let code = code(&launch(&catalog, subject, manner, &expected)?, args.report.strict);
     let incomplete = args.report.strict && missing > 0;
-    Ok(if incomplete && code == ExitCode::SUCCESS { ExitCode::from(FINDINGS) } else { code })
+    Ok(ExitCode::from(if incomplete && code == HELD { FINDINGS } else { code }))
 }

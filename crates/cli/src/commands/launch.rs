@@ -1,8 +1,7 @@
-//! One run from what was chosen to the report and the exit code.
+//! One run from what was chosen to the report.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -13,12 +12,13 @@ use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
+use super::expected::Expected;
 use super::reports::{Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
-use crate::exit::{Failure, code};
+use crate::exit::Failure;
 use crate::out::{say_raw, written};
 use qkvet_run::contracts::{Chosen, contracts};
 
@@ -50,8 +50,13 @@ pub(super) struct Manner<'a> {
     pub(super) report: ReportArgs,
 }
 
-/// Runs it, prints the report and gives the exit code.
-pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>) -> Result<ExitCode, Failure> {
+/// Runs it, holds it against what is expected and prints the report.
+pub(super) fn launch(
+    catalog: &Catalog,
+    subject: Subject<'_>,
+    manner: Manner<'_>,
+    expected: &Expected,
+) -> Result<Summary, Failure> {
     let mut target = manner.target;
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(std::io::stderr().is_terminal(), manner.quiet);
@@ -72,6 +77,7 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         fail_fast: manner.fail_fast,
         store: manner.store,
         sharding: manner.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
+        digests: expected.exact,
         stop: &stop,
     };
     for notice in &subject.notices {
@@ -84,7 +90,7 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         progress.note(&format!("loading {}", target.name));
     }
     let mut live = Live::new(manner.report.output.format);
-    let summary = run(&config, &mut |event| {
+    let mut summary = run(&config, &mut |event| {
         live.event(&event);
         progress.event(&event);
     })?;
@@ -96,8 +102,9 @@ pub(super) fn launch(catalog: &Catalog, subject: Subject<'_>, manner: Manner<'_>
         }
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
+    expected.apply(&mut summary);
     write_reports(&summary, catalog, &manner.report.output, live, place)?;
-    Ok(ExitCode::from(code(&summary, manner.report.strict)))
+    Ok(summary)
 }
 
 fn shard_file(shard: Shard) -> PathBuf {

@@ -13,8 +13,9 @@ use qkvet_run::process::Watch;
 use qkvet_run::record::{Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Summary, Verdict};
+use qkvet_spec::{Catalog, Chosen, Summary, Verdict};
 
+use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::reports::{Live, Place, write_reports};
 use super::setup;
@@ -22,13 +23,18 @@ use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    Ok(ExitCode::from(code(&run_merge(args, None)?, args.report.strict)))
+}
+
+/// Joins the shards and prints the report. Where nothing is `expected`, known deviations are looked for.
+pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result<Summary, Failure> {
     let mut live = Live::new(args.report.output.format);
-    let judged = judge(args, &stop_on_interrupt(), &mut live)?;
+    let judged = judge(args, &stop_on_interrupt(), &mut live, expected)?;
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
     if judged.unanswered > 0 {
         judged.tell_unanswered("hint: --target asks the target itself");
     }
-    Ok(ExitCode::from(code(&judged.summary, args.report.strict)))
+    Ok(judged.summary)
 }
 
 /// What joined shards came to.
@@ -50,10 +56,21 @@ impl Judged {
 }
 
 /// Joins the shards and judges all cases, which `tell` says on standard output.
-pub(super) fn judge(args: &MergeArgs, stop: &Arc<AtomicBool>, tell: &mut Live) -> Result<Judged, Failure> {
+pub(super) fn judge(
+    args: &MergeArgs,
+    stop: &Arc<AtomicBool>,
+    tell: &mut Live,
+    expected: Option<&Expected>,
+) -> Result<Judged, Failure> {
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
+    let known = match expected {
+        Some(_) => None,
+        None => Some(Expected::known(&args.report, &header.target, args.process.config.as_deref())?),
+    };
+    let nothing = Expected::default();
+    let expected = expected.or(known.as_ref()).unwrap_or(&nothing);
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
@@ -66,7 +83,11 @@ pub(super) fn judge(args: &MergeArgs, stop: &Arc<AtomicBool>, tell: &mut Live) -
     let target = NamedTarget {
         name: header.target,
         kind: TargetKind::Recorded(Arc::clone(&recorded)),
-        entry: TargetEntry::default(),
+        // Formats that were chosen are not those that there are.
+        entry: TargetEntry {
+            dtypes: (!header.chosen.contains(&Chosen::Dtypes)).then(|| header.dtypes.clone()),
+            ..TargetEntry::default()
+        },
         config: None,
     };
     let conventions = conventions(&target, &header.conventions, &catalog)?;
@@ -84,6 +105,7 @@ pub(super) fn judge(args: &MergeArgs, stop: &Arc<AtomicBool>, tell: &mut Live) -
         fail_fast: header.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
+        digests: expected.exact,
         stop,
     };
     let mut summary = run(&config, &mut |event| {
@@ -94,6 +116,7 @@ pub(super) fn judge(args: &MergeArgs, stop: &Arc<AtomicBool>, tell: &mut Live) -
         return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
+    expected.apply(&mut summary);
     let unanswered = if is_partial { 0 } else { recorded.unanswered() };
     Ok(Judged { summary, catalog, unanswered })
 }

@@ -5,9 +5,11 @@ mod check;
 mod completions;
 mod doctor;
 mod exam;
+mod expected;
 mod explain;
 mod frozen;
 mod init;
+mod known;
 mod launch;
 mod list;
 mod man;
@@ -23,6 +25,7 @@ mod reports;
 mod scale_out;
 mod schema;
 mod setup;
+mod snapshot;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::check(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
+        Command::Snapshot { what } => snapshot::snapshot(&what),
+        Command::Known { what } => known::known(&what),
         Command::Replay(args) => replay::replay(&args),
         Command::Export(args) => frozen::export(&args),
         Command::Judge(args) => frozen::judge(&args),

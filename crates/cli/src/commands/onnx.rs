@@ -94,6 +94,7 @@ fn put(
         fail_fast: false,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
+        digests: false,
         stop,
     };
     Ok(run(&config, &mut |event| progress.event(&event))?)

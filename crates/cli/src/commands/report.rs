@@ -32,7 +32,7 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The report in a file, or in `report.json` of a folder.
-fn read(from: &Path) -> Result<Summary, Failure> {
+pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     let path = if from.is_dir() { from.join(ReportFormat::Json.file_name()) } else { from.to_owned() };
     let hint = "hint: `qkvet check` leaves one in .qkvet/last; shards are joined by `qkvet merge`";
     let fail = |got: String| {

@@ -148,6 +148,16 @@ fn last_folder() -> Result<PathBuf, Failure> {
 
 /// Writes a file as a whole or not at all.
 fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_whole(path, text.as_bytes())
-        .map_err(|error| Failure::Usage(format!("report at {}: expected to be written, got: {error}", path.display())))
+    write_named("report", path, text)
+}
+
+/// The same for any file, in a folder that is made if it is not there; `what` names it in messages.
+pub(super) fn write_named(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| {
+        Failure::Usage(format!("{what} at {}: expected to be written, got: {error}", path.display()))
+    };
+    if let Some(folder) = path.parent().filter(|folder| what != "report" && !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(fail)?;
+    }
+    write_whole(path, text.as_bytes()).map_err(fail)
 }

@@ -4,19 +4,21 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use qkvet_run::python::find_python;
 
+use super::check::Ended;
+use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
 use super::reports::{Live, Place, write_reports};
 use super::setup;
 use crate::args::{ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs};
-use crate::exit::{Failure, INTERRUPTED, USAGE, code};
+use crate::exit::{Failure, INTERRUPTED, USAGE};
 
 /// What starts the driver; with `-P` nothing of the current folder can stand for the package.
 const DRIVER: &str = r#"
@@ -35,12 +37,12 @@ sys.exit(main())
 /// An interrupt is looked for this often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs the shards, joins them, prints the report and gives the exit code.
-pub(super) fn scale_out(args: &CheckArgs) -> Result<ExitCode, Failure> {
+/// Runs the shards, joins them and prints the report.
+pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
     let stop = stop_on_interrupt();
     let folder = Folder::new()?;
     if let Some(ended) = drive(args, &folder.path, &stop)? {
-        return Ok(ExitCode::from(ended));
+        return Ok(Ended::Code(ended));
     }
     let merge = |target| MergeArgs {
         paths: vec![folder.path.clone()],
@@ -50,10 +52,10 @@ pub(super) fn scale_out(args: &CheckArgs) -> Result<ExitCode, Failure> {
         process: args.on.process.clone(),
     };
     let mut live = Live::silent(args.report.output.format);
-    let mut judged = judge(&merge(false), &stop, &mut live)?;
+    let mut judged = judge(&merge(false), &stop, &mut live, Some(expected))?;
     if judged.unanswered > 0 {
         // What looks for smaller witnesses has asked what no shard did.
-        match judge(&merge(true), &stop, &mut live) {
+        match judge(&merge(true), &stop, &mut live, Some(expected)) {
             Ok(complete) => judged = complete,
             Err(Failure::Target(why)) => {
                 judged.tell_unanswered(&format!("hint: the target cannot be asked here: {why}"))
@@ -62,7 +64,7 @@ pub(super) fn scale_out(args: &CheckArgs) -> Result<ExitCode, Failure> {
         }
     }
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
-    Ok(ExitCode::from(code(&judged.summary, args.report.strict)))
+    Ok(Ended::Run(Box::new(judged.summary)))
 }
 
 /// The folder that the shards come to, gone with the run.

@@ -8,12 +8,16 @@ mod margins;
 mod plot;
 mod shapes;
 
+use std::collections::BTreeMap;
+
 use askama::Template;
-use qkvet_spec::{Catalog, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Catalog, Change, Summary, Verdict};
 
 use self::conventions::{ConventionRow, conventions};
 use self::finding::{FindingView, finding};
 use crate::groups::case_groups;
+use crate::known::{open_findings, settled, stale_lines};
+use crate::snapshot::snapshot_text;
 use crate::text::{count, plain, visible};
 use crate::{coverage, exit_line};
 
@@ -48,6 +52,11 @@ struct Page {
     dtypes: Vec<String>,
     laws: Vec<LawRow>,
     warnings: Vec<String>,
+    /// Findings that do not fail, with why.
+    settled: Vec<String>,
+    /// Entries of known deviations that have to be changed.
+    stale: Vec<String>,
+    snapshot: Option<String>,
 }
 
 /// A name and what is said of it.
@@ -112,7 +121,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         target: visible(&run.target).into_owned(),
         tool: visible(&run.tool).into_owned(),
         outcome: visible(plain(&exit_line(summary)).trim()).into_owned(),
-        is_bad: !summary.findings.is_empty() || Verdict::ALL.iter().any(|v| v.is_finding() && counted(summary, *v) > 0),
+        is_bad: is_bad(summary),
         facts,
         tiles: tiles(summary),
         findings,
@@ -125,9 +134,28 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
+        settled: (0..summary.findings.len())
+            .filter_map(|at| Some(format!("{}. {}", at + 1, settled(summary, at)?)))
+            .take(MOST_NAMED)
+            .collect(),
+        stale: stale_lines(summary),
+        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &BTreeMap::new()))),
     };
     // Whatever slipped through: nothing on the page is hidden.
     page.render().map(|page| visible(&page).into_owned())
+}
+
+/// Whether something fails.
+fn is_bad(summary: &Summary) -> bool {
+    match &summary.snapshot {
+        Some(snapshot) => snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0,
+        None => {
+            let is_wrong = |record: &CaseRecord| record.verdict.is_finding() && !record.known;
+            !open_findings(summary).is_empty()
+                || summary.records.iter().any(is_wrong)
+                || summary.known.as_ref().is_some_and(|known| known.stale().next().is_some())
+        }
+    }
 }
 
 fn counted(summary: &Summary, verdict: Verdict) -> usize {

@@ -102,6 +102,9 @@ mod tests {
             margin: None,
             evidence: None,
             replay: None,
+            finding: None,
+            known: false,
+            digest: None,
         };
         let check = |verdict, seen, expected| assert_eq!(outcome(&record(verdict), seen), expected);
         check(Verdict::Pass, Some(Seen::Certified), OnnxOutcome::Ok);

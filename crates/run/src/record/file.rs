@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{CheckedLaw, Contract, Dtype, Law, RunInfo, Suite, Summary};
+use qkvet_spec::{CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, Suite, Summary};
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
@@ -81,6 +81,9 @@ pub struct Header {
     pub most_timeouts: usize,
     /// Whether the run stops at its first finding.
     pub fail_fast: bool,
+    /// By what only some of the suite's cases were chosen, shards aside.
+    #[serde(default)]
+    pub chosen: Vec<Chosen>,
 }
 
 impl Header {
@@ -101,7 +104,8 @@ impl Header {
     }
 
     fn new(config: &RunConfig<'_>, suite: &Suite, sharding: &Sharding, summary: &Summary, answers: usize) -> Self {
-        let RunInfo { tool, target, environment, seed, conventions, .. } = summary.run.clone();
+        let RunInfo { tool, target, environment, seed, conventions, mut chosen, .. } = summary.run.clone();
+        chosen.retain(|chosen| *chosen != Chosen::Shard);
         Self {
             format: FORMAT.to_owned(),
             tool,
@@ -124,6 +128,7 @@ impl Header {
             most_ends: config.target.kind.most_ends(),
             most_timeouts: config.target.kind.most_timeouts(),
             fail_fast: config.fail_fast,
+            chosen,
         }
     }
 }

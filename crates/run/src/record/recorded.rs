@@ -81,6 +81,11 @@ impl Recorded {
         self.live.as_ref().and_then(TargetKind::own)
     }
 
+    /// Whether a program answered, which says itself what it runs on.
+    pub(crate) fn is_program(&self) -> bool {
+        matches!(self.called, Some(Called::Exec(_)))
+    }
+
     /// How a Python target was called.
     pub(crate) fn call(&self) -> StoredCall {
         self.call.clone()

@@ -26,6 +26,9 @@ const MOST_TRIED: usize = 20;
 /// Findings of one verdict beyond this are counted, not shrunk.
 const MOST_SHRUNK: usize = 10;
 
+/// A finding, and the numbers of the cases that show it.
+pub(super) type Told = (Finding, Vec<usize>);
+
 /// What was run, how it came out and by what it was judged.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'r, 'a> {
@@ -42,7 +45,7 @@ pub(super) fn conventions(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,
     found: &[&Convention],
-) -> Result<Vec<Finding>, RunError> {
+) -> Result<Vec<Told>, RunError> {
     let failing = failing(scene.done);
     let mut findings = Vec::new();
     for convention in found {
@@ -52,7 +55,7 @@ pub(super) fn conventions(
         let alone = convention.meaning.apply(scene.meaning);
         let shown = shown_by(scene, pass, &group.members, &alone)?;
         if let Some(start) = shown.or_else(|| representative(scene, &group.members)) {
-            findings.extend(finding(scene, pass, &group, start, Some(&alone))?);
+            findings.extend(finding(scene, pass, &group, start, Some(&alone))?.map(|finding| (finding, group.members)));
         }
     }
     Ok(findings)
@@ -103,7 +106,7 @@ fn starts_first(verdict: Verdict) -> bool {
 }
 
 /// The findings among decided cases.
-pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Finding>, RunError> {
+pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Told>, RunError> {
     let mut findings = Vec::new();
     let mut shrunk: BTreeMap<Verdict, usize> = BTreeMap::new();
     for group in groups(scene) {
@@ -111,13 +114,13 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
         let number = shrunk.entry(group.verdict).or_default();
         *number += 1;
-        let group = &group;
-        findings.extend(if *number <= MOST_SHRUNK && is_shrunk(group, pass.stopped()) {
-            finding(scene, pass, group, start, None)?
+        let told = if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
+            finding(scene, pass, &group, start, None)?
         } else {
             let telling = if *number <= MOST_SHRUNK { Depth::Numbers } else { Depth::Words };
-            describe(scene, pass, group, (None, telling), (&scene.cases[start], &scene.done[start]))?
-        });
+            describe(scene, pass, &group, (None, telling), (&scene.cases[start], &scene.done[start]))?
+        };
+        findings.extend(told.map(|finding| (finding, group.members)));
     }
     Ok(findings)
 }
@@ -251,6 +254,7 @@ fn describe(
         laws: laws(scene, &group.members),
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
+        known: 0,
         witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
         boundary: boundary_of(scene, group),

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Meaning, RunInfo, SpecError, Summary, Verdict,
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError, Summary, Verdict,
 };
 
 use crate::process::StartError;
@@ -58,6 +58,8 @@ pub struct RunConfig<'a> {
     pub store: Option<PathBuf>,
     /// Run only these cases, and keep what the target answers.
     pub sharding: Option<Sharding>,
+    /// Hash what comes back, for a comparison of bits.
+    pub digests: bool,
     /// Set from outside to stop early with a partial report.
     pub stop: &'a AtomicBool,
 }
@@ -138,13 +140,25 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, pass.environment());
-    let mut summary = summary::summary(config, run, &cases, done, findings, pass.stopped());
+    let shown = shown(&findings, cases.len());
+    let findings = findings.into_iter().map(|(finding, _)| finding).collect();
+    let mut summary = summary::summary(config, run, &cases, (done, &shown), findings, pass.stopped());
     trace::keep_undecided(config, &conventions, &pass, &cases, &mut summary)?;
     if unkept.is_none() {
         pass.lost().iter().for_each(|why| events(lost(why)));
     }
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
+}
+
+/// For each case the finding that it shows: that of its verdict, else an undeclared convention.
+fn shown(findings: &[(Finding, Vec<usize>)], cases: usize) -> Vec<Option<usize>> {
+    let mut shown: Vec<Option<usize>> = vec![None; cases];
+    for (number, (_, members)) in findings.iter().enumerate() {
+        // Conventions come first.
+        members.iter().for_each(|at| shown[*at] = Some(number));
+    }
+    shown
 }
 
 /// Without a place to write to the verdicts are the same; only what should be left behind is lost.
@@ -167,6 +181,8 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
             .collect(),
         cases: cases.len(),
         source: source_place(&config.target.name),
+        device: config.target.kind.device(environment),
+        chosen: config.cases.chosen(config),
     }
 }
 

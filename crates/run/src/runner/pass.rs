@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
+use qkvet_gen::outputs_digest;
 use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
 
 use super::planned::{Planned, judge_frozen};
@@ -29,6 +30,8 @@ pub(super) struct Done {
     pub(super) references: References,
     /// Whether a call cost the target its process.
     pub(super) ended: bool,
+    /// Hash of what its calls gave, if that was asked for and it passed.
+    pub(super) digest: Option<String>,
     /// Why a call was not made, if one was not: the target cannot be asked any more.
     pub(super) unasked: Option<String>,
 }
@@ -198,6 +201,7 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         calls: Vec::new(),
         references: References::default(),
         ended: false,
+        digest: None,
         unasked: None,
     })
 }
@@ -235,6 +239,8 @@ fn one(
         let unasked = evidence.map(|evidence| evidence.got);
         return Ok(Done { ended, unasked, ..skipped(config, planned)? });
     }
+    let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();
+    let digest = hashed.then(|| outputs_digest(calls.iter().map(|record| &record.output)));
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
         id,
@@ -246,6 +252,7 @@ fn one(
         calls,
         references,
         ended,
+        digest,
         unasked: None,
     })
 }

@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{CallOption, Case, CheckedLaw, Dims, Dtype, Meaning, Suite, Target, Values};
+use qkvet_spec::{CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Meaning, Suite, Target, Values};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -50,6 +50,23 @@ impl<'a> CaseSource<'a> {
         match self {
             Self::Suite { seed, .. } | Self::Frozen { seed, .. } => *seed,
         }
+    }
+
+    /// By what only some of the cases that there are were chosen.
+    pub(super) fn chosen(&self, config: &RunConfig<'_>) -> Vec<Chosen> {
+        let is_asked = |law: &&CheckedLaw| config.laws.iter().any(|asked| asked.law.law == law.law.law);
+        let laws = match self {
+            Self::Suite { suite, .. } => config.catalog.suite_laws(suite).is_ok_and(|laws| !laws.iter().all(is_asked)),
+            Self::Frozen { .. } => false,
+        };
+        let present: Vec<Dtype> = match (self, &config.target.entry.dtypes) {
+            (_, Some(declared)) => declared.clone(),
+            (Self::Suite { suite, .. }, None) => suite.dtypes.clone(),
+            (Self::Frozen { cases, .. }, None) => cases.iter().map(|frozen| frozen.case.dtype).collect(),
+        };
+        let dtypes = !present.iter().all(|dtype| config.dtypes.contains(dtype));
+        let all = [(laws, Chosen::Laws), (dtypes, Chosen::Dtypes), (config.sharding.is_some(), Chosen::Shard)];
+        all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen)).collect()
     }
 
     /// The cases of the run's laws and formats, in order.

@@ -16,7 +16,7 @@ pub(super) fn summary(
     config: &RunConfig<'_>,
     run: RunInfo,
     cases: &[Planned<'_>],
-    done: Vec<Done>,
+    (done, shown): (Vec<Done>, &[Option<usize>]),
     findings: Vec<Finding>,
     stopped: Option<&Stopped>,
 ) -> Summary {
@@ -46,11 +46,13 @@ pub(super) fn summary(
             cover(&mut coverage, done, planned);
         }
     }
-    let records = done.into_iter().zip(cases).map(|(done, planned)| record(done, planned)).collect();
+    let shown = shown.iter().copied().chain(std::iter::repeat(None));
+    let records = done.into_iter().zip(cases).zip(shown);
+    let records = records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
     let warnings = config.target.kind.warnings();
     let interrupted = stopped == Some(&Stopped::Interrupted);
     let stopped = stopped.map(Stopped::to_string);
-    Summary { run, counts, findings, coverage, stopped, interrupted, warnings, records }
+    Summary { run, counts, findings, coverage, stopped, interrupted, warnings, known: None, snapshot: None, records }
 }
 
 fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
@@ -75,7 +77,7 @@ fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
     }
 }
 
-fn record(done: Done, planned: &Planned<'_>) -> CaseRecord {
+fn record(done: Done, planned: &Planned<'_>, finding: Option<usize>) -> CaseRecord {
     let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail) && done.margin.is_finite();
     CaseRecord {
         id: done.id,
@@ -86,5 +88,8 @@ fn record(done: Done, planned: &Planned<'_>) -> CaseRecord {
         margin: measured.then_some(done.margin),
         evidence: done.evidence,
         replay: None,
+        finding,
+        known: false,
+        digest: done.digest,
     }
 }

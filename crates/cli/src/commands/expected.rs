@@ -1,0 +1,165 @@
+//! What a run is held against beside the laws: known deviations and a snapshot.
+
+#![allow(clippy::disallowed_methods, reason = "the files and the day are read here")]
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use qkvet_report::{apply_known, compare, is_day, read_known, read_snapshot};
+use qkvet_run::target::config_of;
+use qkvet_spec::{KnownFile, Snapshot, Summary};
+
+use super::setup;
+use crate::args::ReportArgs;
+use crate::exit::Failure;
+
+/// Name of the file of known deviations.
+pub(super) const KNOWN_FILE: &str = "qkvet.known.yaml";
+/// A longer file is refused before it is read.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Read before a run and laid over its outcome.
+#[derive(Default)]
+pub(super) struct Expected {
+    known: Option<(String, KnownFile, String)>,
+    snapshot: Option<Comparison>,
+    /// Whether the run hashes what comes back.
+    pub(super) exact: bool,
+}
+
+/// A snapshot to compare with.
+pub(super) struct Comparison {
+    pub(super) path: PathBuf,
+    pub(super) snapshot: Snapshot,
+    pub(super) device: Option<String>,
+}
+
+impl Expected {
+    /// Known deviations: those of the flag, else those that are found.
+    pub(super) fn known(args: &ReportArgs, target: &str, config: Option<&Path>) -> Result<Self, Failure> {
+        let today = today(args.today.as_deref())?;
+        let Some(path) = args.known.clone().or(find_known(target, config)?) else { return Ok(Self::default()) };
+        let known = read_known_file(&path)?;
+        Ok(Self { known: Some((shown(&path), known, today)), ..Self::default() })
+    }
+
+    /// A snapshot, with bits or without.
+    pub(super) fn snapshot(comparison: Option<Comparison>, exact: bool) -> Self {
+        Self { snapshot: comparison, exact, known: None }
+    }
+
+    /// Says in the summary what is known and what is different.
+    pub(super) fn apply(&self, summary: &mut Summary) {
+        if let Some((file, known, today)) = &self.known {
+            apply_known(summary, file, known, today);
+        }
+        if let Some(Comparison { path, snapshot, device }) = &self.snapshot {
+            let outcome = compare(snapshot, summary, &shown(path), device.as_deref(), self.exact);
+            summary.snapshot = Some(outcome);
+        }
+    }
+}
+
+/// The file of known deviations that speaks for a target: beside its `qkvet.yaml`, else here or above.
+pub(super) fn find_known(target: &str, config: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let folder = setup::current_folder()?;
+    let beside = config_of(target, &folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
+    let beside = beside.filter(|path| path.is_file());
+    Ok(beside.or_else(|| folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())))
+}
+
+/// Reads one file of known deviations.
+pub(super) fn read_known_file(path: &Path) -> Result<KnownFile, Failure> {
+    Ok(read_known(&shown(path), &read_text("known deviations", path, None)?)?)
+}
+
+/// Reads a snapshot.
+pub(super) fn read_snapshot_file(path: &Path) -> Result<Snapshot, Failure> {
+    let hint = "hint: `qkvet snapshot record TARGET` writes it";
+    Ok(read_snapshot(&shown(path), &read_text("snapshot", path, Some(hint))?)?)
+}
+
+/// A text of bearable length.
+pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<String, Failure> {
+    let fail = |got: String| {
+        let hint = hint.map_or_else(String::new, |hint| format!("\n{hint}"));
+        Failure::Usage(format!("{what} at {}: expected a readable file, got: {got}{hint}", shown(path)))
+    };
+    let about = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    }
+    std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))
+}
+
+/// The path as it is written from the current folder, with `/` between folders.
+pub(super) fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(&here).unwrap_or(path);
+    path.display().to_string().replace('\\', "/")
+}
+
+/// Today, `2027-01-31`, or the day that is given in its place.
+pub(super) fn today(given: Option<&str>) -> Result<String, Failure> {
+    if let Some(day) = given {
+        if is_day(day) {
+            return Ok(day.to_owned());
+        }
+        return Err(Failure::Usage(format!("--today: expected a day such as 2027-01-31, got `{day}`")));
+    }
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(day_of(since.as_secs() / 86_400))
+}
+
+/// The day of the Gregorian calendar so many days after the first of 1970, in UTC.
+fn day_of(days: u64) -> String {
+    // Counted from the first of March of the year 0, so that a leap day is the last one of its year.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{of_month:02}")
+}
+
+/// Whether this is a job of a continuous integration, which writes nothing that belongs to the repository.
+pub(super) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
+}
+
+/// Refuses under CI what writes into the repository.
+pub(super) fn refuse_under_ci(command: &str, hint: &str) -> Result<(), Failure> {
+    if is_ci() {
+        let what =
+            format!("{command}: expected a developer's machine, got CI, where files of the repository are not written");
+        return Err(Failure::Usage(format!("{what}\nhint: {hint}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_counted() {
+        for (days, day) in [
+            (0, "1970-01-01"),
+            (58, "1970-02-28"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (20_454, "2026-01-01"),
+            (20_818, "2026-12-31"),
+            (21_243, "2028-02-29"),
+            (47_541, "2100-03-01"),
+        ] {
+            assert_eq!(day_of(days), day);
+            assert!(is_day(day));
+        }
+        assert!(today(Some("2027-02-29")).is_err() && today(Some("2028-02-29")).is_ok());
+        assert!(today(None).is_ok_and(|day| is_day(&day)));
+    }
+}

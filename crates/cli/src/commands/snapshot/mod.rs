@@ -1,0 +1,193 @@
+//! `qkvet snapshot record|check|diff|accept`: what the cases of a target came to, kept for later runs.
+
+mod last;
+mod place;
+mod review;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+
+use qkvet_report::{
+    Written, accept, compare, new_snapshot, snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
+};
+use qkvet_spec::{CaseChange, Change, Snapshot, SnapshotOutcome, Summary};
+
+use self::last::{Run, last_run};
+use self::place::snapshot_path;
+use self::review::{Choice, review};
+use super::check::{Ended, run_check};
+use super::expected::{Comparison, Expected, read_snapshot_file, refuse_under_ci, shown};
+use super::launch::write_text;
+use super::merge::run_merge;
+use super::reports::write_named;
+use crate::args::{
+    MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
+    SnapshotRecordArgs,
+};
+use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
+
+pub(super) fn snapshot(command: &SnapshotCommand) -> Result<ExitCode, Failure> {
+    match command {
+        SnapshotCommand::Record(args) => record(args),
+        SnapshotCommand::Check(args) => check(args),
+        SnapshotCommand::Diff(args) => diff(args),
+        SnapshotCommand::Accept(args) => take_over(args),
+    }
+}
+
+fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
+    refuse_under_ci(
+        "snapshot record",
+        "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
+    )?;
+    refuse_known(args.check.report.known.as_deref())?;
+    let target = &args.check.target;
+    let path = snapshot_path(args.place.snapshot.as_deref(), target, args.check.on.process.config.as_deref())?;
+    let mut snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
+    let summary = match run_check(&args.check, &Expected::snapshot(None, args.exact))? {
+        Ended::Run(summary) => summary,
+        Ended::Code(code) => return Ok(ExitCode::from(code)),
+    };
+    let outcome = compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
+    let written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
+    if !outcome.changes.is_empty() && outcome.compared > 0 {
+        anstream::eprintln!("{}", snapshot_line(&outcome));
+    }
+    save(&path, &snapshot, written, &outcome, args.prune)?;
+    let checked = summary.records.iter().any(|record| record.verdict.is_checked());
+    Ok(ExitCode::from(match (summary.interrupted, checked) {
+        (true, _) => INTERRUPTED,
+        (false, true) => HELD,
+        (false, false) => NOTHING,
+    }))
+}
+
+fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
+    refuse_known(args.check.report.known.as_deref())?;
+    let check = &args.check;
+    let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
+    let snapshot = read_snapshot_file(&path)?;
+    let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
+    let expected = Expected::snapshot(Some(comparison), args.exact);
+    let ended = if args.from.is_empty() {
+        run_check(check, &expected)?
+    } else {
+        let merge = MergeArgs {
+            paths: args.from.clone(),
+            report: check.report.clone(),
+            quiet: check.quiet,
+            target: false,
+            process: check.on.process.clone(),
+        };
+        Ended::Run(Box::new(run_merge(&merge, Some(&expected))?))
+    };
+    Ok(ExitCode::from(match ended {
+        Ended::Run(summary) => code(&summary, check.report.strict),
+        Ended::Code(code) => code,
+    }))
+}
+
+fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
+    let Found { outcome, .. } = found(&args.from)?;
+    write_text(&snapshot_diff(&outcome))?;
+    anstream::eprintln!("{}", snapshot_line(&outcome));
+    Ok(ExitCode::from(HELD))
+}
+
+fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
+    refuse_under_ci(
+        "snapshot accept",
+        "keep .qkvet/last of the job as an artifact, and `qkvet snapshot accept --from` it on a developer's machine",
+    )?;
+    let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
+    let is_missing = |change: Change| change == Change::Missing;
+    if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
+        anstream::eprintln!("{}", snapshot_line(&outcome));
+        return Ok(ExitCode::from(HELD));
+    }
+    let chosen: Box<dyn Fn(&CaseChange) -> bool> = if args.all {
+        Box::new(|_| true)
+    } else if args.only.is_empty() {
+        write_text(&snapshot_text(&outcome, &BTreeMap::new()))?;
+        let groups = review(&outcome, args.prune, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
+        let taken: Vec<CaseChange> = groups
+            .into_iter()
+            .filter(|(_, choice)| *choice == Choice::Accept)
+            .flat_map(|(group, _)| group.cases.into_iter().cloned())
+            .collect();
+        let taken: BTreeSet<(String, String)> = taken.into_iter().map(|one| (one.dtype, one.case)).collect();
+        Box::new(move |one| taken.contains(&(one.dtype.clone(), one.case.clone())))
+    } else {
+        let fits = |one: &CaseChange| args.only.iter().any(|pattern| qkvet_report::is_about(one, pattern));
+        if !outcome.changes.iter().any(fits) {
+            let hint = "hint: `qkvet snapshot diff` lists laws, cases and findings";
+            return Err(Failure::Usage(format!(
+                "--only: expected a pattern of something that changed, got {}\n{hint}",
+                args.only.join(", ")
+            )));
+        }
+        Box::new(fits)
+    };
+    let written = accept(&mut snapshot, &run.summary, &outcome, args.prune, &*chosen);
+    save(&path, &snapshot, written, &outcome, args.prune)?;
+    Ok(ExitCode::from(HELD))
+}
+
+/// A run beside its snapshot.
+struct Found {
+    run: Run,
+    path: std::path::PathBuf,
+    snapshot: Snapshot,
+    outcome: SnapshotOutcome,
+}
+
+fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
+    let run = last_run(args)?;
+    let before = run.summary.snapshot.as_ref();
+    let target = &run.summary.run.target;
+    let given = args.place.snapshot.clone().or_else(|| before.map(|outcome| outcome.file.clone().into()));
+    let path = snapshot_path(given.as_deref(), target, args.process.config.as_deref())?;
+    let snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
+    let device = args.place.device_name.clone().or_else(|| before.map(|outcome| outcome.device.clone()));
+    let exact = has_digests(&run.summary);
+    let outcome = compare(&snapshot, &run.summary, &shown(&path), device.as_deref(), exact);
+    Ok(Found { run, path, snapshot, outcome })
+}
+
+fn has_digests(summary: &Summary) -> bool {
+    summary.records.iter().any(|record| record.digest.is_some())
+}
+
+/// Writes the file, if anything of it changed, and says so.
+fn save(
+    path: &Path,
+    snapshot: &Snapshot,
+    written: Written,
+    outcome: &SnapshotOutcome,
+    prune: bool,
+) -> Result<(), Failure> {
+    let Written { added, replaced, removed } = written;
+    let shown = shown(path);
+    if written == Written::default() {
+        anstream::eprintln!("snapshot at {shown}: nothing to change");
+    } else {
+        write_named("snapshot", path, &write_snapshot(snapshot))?;
+        anstream::eprintln!("snapshot at {shown}: {added} added, {replaced} replaced, {removed} removed");
+    }
+    let missing = outcome.count(|change| change == Change::Missing);
+    if missing > 0 && !prune {
+        anstream::eprintln!("notice: {missing} recorded cases are no more; --prune removes them");
+    }
+    Ok(())
+}
+
+fn refuse_known(known: Option<&Path>) -> Result<(), Failure> {
+    match known {
+        None => Ok(()),
+        Some(_) => Err(Failure::Usage(
+            "--known: expected with `qkvet check`, got with `qkvet snapshot`\nhint: what the snapshot has does not fail either"
+                .to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,138 @@
+//! The changes one group after the other, and a person who decides.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use qkvet_report::{ChangeGroup, change_groups};
+use qkvet_spec::{Change, SnapshotOutcome};
+
+use crate::exit::Failure;
+
+/// Cases of a group that are shown at once.
+const MOST_SHOWN: usize = 5;
+
+/// What becomes of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Accept,
+    Skip,
+}
+
+/// Asks about each group at a terminal.
+pub(super) fn review<'a>(
+    outcome: &'a SnapshotOutcome,
+    prune: bool,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> Result<Vec<(ChangeGroup<'a>, Choice)>, Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        let hint = "hint: --all or --only PATTERN takes changes over without asking; `qkvet snapshot diff` shows them";
+        return Err(Failure::Usage(format!("snapshot accept: expected a terminal to ask at, got none\n{hint}")));
+    }
+    ask(outcome, prune, input, output).map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
+}
+
+fn ask<'a>(
+    outcome: &'a SnapshotOutcome,
+    prune: bool,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> std::io::Result<Vec<(ChangeGroup<'a>, Choice)>> {
+    let groups: Vec<ChangeGroup<'a>> =
+        change_groups(outcome).into_iter().filter(|group| prune || group.change != Change::Missing).collect();
+    let (mut decided, total) = (Vec::new(), groups.len());
+    let mut is_over = false;
+    for (number, group) in groups.into_iter().enumerate() {
+        if is_over {
+            decided.push((group, Choice::Skip));
+            continue;
+        }
+        let (n, noun) = (group.cases.len(), if group.cases.len() == 1 { "case" } else { "cases" });
+        writeln!(
+            output,
+            "\n{} of {total}  {}: {} ({n} {noun}: {})",
+            number + 1,
+            group.change.name(),
+            group.title,
+            group.laws()
+        )?;
+        group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
+        if n > MOST_SHOWN {
+            writeln!(output, "  and {} more", n - MOST_SHOWN)?;
+        }
+        let choice = loop {
+            write!(output, "[a]ccept  [s]kip  show a[l]l  [q]uit without the rest > ")?;
+            output.flush()?;
+            let mut line = String::new();
+            if input.read_line(&mut line)? == 0 {
+                is_over = true;
+                break Choice::Skip;
+            }
+            match line.trim() {
+                "a" | "accept" => break Choice::Accept,
+                "s" | "skip" => break Choice::Skip,
+                "l" | "all" => {
+                    group.cases.iter().try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
+                }
+                "q" | "quit" => {
+                    is_over = true;
+                    break Choice::Skip;
+                }
+                _ => writeln!(output, "expected a, s, l or q")?,
+            }
+        };
+        decided.push((group, choice));
+    }
+    Ok(decided)
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::CaseChange;
+
+    use super::*;
+
+    fn outcome() -> SnapshotOutcome {
+        let change = |change, case: &str, recorded: &str, found: &str| CaseChange {
+            change,
+            law: "value".to_owned(),
+            dtype: "float32".to_owned(),
+            case: case.to_owned(),
+            recorded: recorded.parse().ok(),
+            found: found.parse().ok(),
+        };
+        SnapshotOutcome {
+            file: "x".to_owned(),
+            device: "cpu".to_owned(),
+            exact: false,
+            compared: 3,
+            left_out: 0,
+            recorded_findings: Vec::new(),
+            changes: vec![
+                change(Change::Worse, "c-1", "PASS 2^-3", "FAIL 2^3 QK221"),
+                change(Change::Worse, "c-2", "PASS 2^-3", "FAIL 2^3 QK222"),
+                change(Change::Better, "c-3", "FAIL 2^3", "PASS 2^-3"),
+                change(Change::Missing, "c-4", "PASS 0", ""),
+            ],
+        }
+    }
+
+    #[test]
+    fn each_group_is_asked_about() {
+        let outcome = outcome();
+        let choices = |answers: &str, prune| {
+            let mut told = Vec::new();
+            let decided = ask(&outcome, prune, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
+            let told = String::from_utf8(told).expect("text");
+            (decided.iter().map(|(group, choice)| (group.cases[0].case.as_str(), *choice)).collect::<Vec<_>>(), told)
+        };
+        let (decided, told) = choices("s\nwhat\na\nl\na\n", false);
+        assert_eq!(decided, [("c-1", Choice::Skip), ("c-2", Choice::Accept), ("c-3", Choice::Accept)].map(|x| x));
+        assert!(told.contains("expected a, s, l or q") && told.contains("1 of 3  worse verdict"), "{told}");
+        let (decided, _) = choices("a\nq\n", true);
+        assert_eq!(decided.iter().filter(|(_, choice)| *choice == Choice::Accept).count(), 1);
+        assert_eq!(decided.len(), 4);
+        // The end of the input is no yes.
+        let (decided, _) = choices("", false);
+        assert!(decided.iter().all(|(_, choice)| *choice == Choice::Skip));
+    }
+}

@@ -1,0 +1,214 @@
+//! Known deviations: which cases of a run they cover, and which entries are stale.
+
+use qkvet_spec::{
+    CallOption, CaseRecord, Chosen, Dtype, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus, SpecError,
+    Summary, nearest, parse_yaml,
+};
+
+use crate::finding_name::finding_name;
+use crate::glob::{is_literal, matches};
+
+/// Reads a file of known deviations.
+///
+/// # Errors
+/// YAML that does not fit; an entry without a reason or a finding, for everything at once, or with a day that is none.
+pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
+    let file: KnownFile = parse_yaml(path, source)?;
+    for (at, entry) in file.known.iter().enumerate() {
+        check_known(entry).map_err(|message| SpecError::plain(format!("entry {} at {path}: {message}", at + 1)))?;
+    }
+    Ok(file)
+}
+
+/// Whether an entry says what it has to.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_known(entry: &KnownDeviation) -> Result<(), String> {
+    if entry.finding.trim().is_empty() {
+        return Err("finding: expected a code such as QK221, a title or a verdict, got nothing".to_owned());
+    }
+    if entry.reason.trim().is_empty() {
+        return Err("reason: expected why the deviation may stay, got nothing".to_owned());
+    }
+    let is_all = |pattern: &Option<String>| pattern.as_deref().is_none_or(|pattern| pattern.chars().all(|c| c == '*'));
+    let places = [&entry.law, &entry.case, &entry.option, &entry.dtype];
+    if places.into_iter().all(is_all) && entry.finding.chars().all(|c| c == '*') {
+        let hint = "hint: name a law, a case, an option, a format or a finding";
+        return Err(format!("expected what it is about, got a pattern of everything\n{hint}"));
+    }
+    let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
+    one_of("option", entry.option.as_deref(), &options)?;
+    one_of("dtype", entry.dtype.as_deref(), &Dtype::CHECKED.map(Dtype::name))?;
+    match &entry.expires {
+        Some(day) if !is_day(day) => Err(format!("expires: expected a day such as 2027-01-31, got `{day}`")),
+        _ => Ok(()),
+    }
+}
+
+fn one_of(what: &str, pattern: Option<&str>, known: &[&str]) -> Result<(), String> {
+    let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|name| matches(pattern, name))) else {
+        return Ok(());
+    };
+    let near = nearest(pattern, known.iter().copied());
+    let hint = near.map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+    Err(format!("{what}: expected a known one, got `{pattern}`\nhint: {hint}"))
+}
+
+/// Whether the text is a day of the calendar, `2027-01-31`. Days compare as their texts do.
+pub fn is_day(text: &str) -> bool {
+    let form = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    if text.len() != 10 || !text.bytes().enumerate().all(form) {
+        return false;
+    }
+    let number = |range: std::ops::Range<usize>| text[range].parse::<u32>().unwrap_or(0);
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Marks the cases and findings of the run that are known, and keeps what came of each entry. `today` is compared with the last
+/// days of entries and kept nowhere.
+pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, today: &str) {
+    let names: Vec<(String, String)> =
+        summary.findings.iter().map(|finding| (finding_name(finding), finding.title.clone())).collect();
+    let mut entries = Vec::new();
+    for entry in &known.known {
+        let scope: Vec<usize> = (0..summary.records.len()).filter(|at| covers(entry, summary, *at)).collect();
+        let shows = |at: &&usize| {
+            let record = &summary.records[**at];
+            let name = record.finding.and_then(|finding| names.get(finding));
+            (record.finding.is_some() || record.verdict.is_finding()) && is_of(entry, record, name)
+        };
+        let showing: Vec<usize> = scope.iter().filter(shows).copied().collect();
+        let is_over = entry.expires.as_deref().is_some_and(|day| day < today);
+        let state = match showing.len() {
+            _ if is_over => KnownState::Expired,
+            0 if !is_asked(entry, summary, &scope) => KnownState::NotAsked,
+            0 if scope.iter().any(|at| summary.records[*at].verdict.is_checked()) => KnownState::Gone,
+            0 => KnownState::Unmatched,
+            _ => KnownState::Holds,
+        };
+        if state == KnownState::Holds {
+            showing.iter().for_each(|at| summary.records[*at].known = true);
+        }
+        entries.push(KnownStatus { entry: entry.clone(), state, cases: showing.len() });
+    }
+    for (number, finding) in summary.findings.iter_mut().enumerate() {
+        let of: Vec<bool> =
+            summary.records.iter().filter(|one| one.finding == Some(number)).map(|one| one.known).collect();
+        let n_known = of.iter().filter(|is_known| **is_known).count();
+        finding.known = if n_known > 0 && n_known == of.len() { finding.cases } else { n_known };
+    }
+    summary.known = Some(KnownOutcome { file: file.to_owned(), entries });
+}
+
+/// Whether the record is one of those that the entry is about.
+fn covers(entry: &KnownDeviation, summary: &Summary, at: usize) -> bool {
+    let record = &summary.records[at];
+    let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
+    fits(&entry.target, &summary.run.target)
+        && fits(&entry.law, &record.law)
+        && fits(&entry.case, &record.id)
+        && fits(&entry.dtype, &record.dtype)
+        && entry.option.as_deref().is_none_or(|pattern| uses(record, pattern))
+}
+
+/// Whether the line of the call names an option that fits.
+fn uses(record: &CaseRecord, pattern: &str) -> bool {
+    let words = record.call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
+    let names = words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
+    names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word)).any(|word| matches(pattern, word))
+}
+
+/// Whether what the case shows is what the entry names.
+fn is_of(entry: &KnownDeviation, record: &CaseRecord, name: Option<&(String, String)>) -> bool {
+    let pattern = entry.finding.as_str();
+    matches(pattern, record.verdict.word())
+        || name.is_some_and(|(name, title)| {
+            matches(pattern, name) || matches(pattern, title) || name.split('+').any(|code| matches(pattern, code))
+        })
+}
+
+/// Whether the run has all cases that the entry is about.
+fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool {
+    let run = &summary.run;
+    let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
+    if !fits(&entry.target, &run.target) || !fits(&entry.suite, &run.suite) {
+        return false;
+    }
+    if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
+        return false;
+    }
+    if entry.case.as_deref().is_some_and(is_literal) && !scope.is_empty() {
+        return true;
+    }
+    let is_named = |pattern: &Option<String>, has: &dyn Fn(&str) -> bool| {
+        pattern.as_deref().is_some_and(|pattern| is_literal(pattern) && has(pattern))
+    };
+    let laws =
+        !run.chosen.contains(&Chosen::Laws) || is_named(&entry.law, &|law| summary.coverage.laws.contains_key(law));
+    let dtypes =
+        !run.chosen.contains(&Chosen::Dtypes) || is_named(&entry.dtype, &|dtype| run.contracts.contains_key(dtype));
+    laws && dtypes
+}
+
+/// Entries that cover cases of a finding, by its number.
+pub(crate) fn entries_of(summary: &Summary, number: usize) -> Vec<&KnownDeviation> {
+    let (Some(outcome), Some(finding)) = (&summary.known, summary.findings.get(number)) else { return Vec::new() };
+    let name = (finding_name(finding), finding.title.clone());
+    let of: Vec<usize> = (0..summary.records.len()).filter(|at| summary.records[*at].finding == Some(number)).collect();
+    let holds = outcome.entries.iter().filter(|status| status.state == KnownState::Holds).map(|status| &status.entry);
+    let is_of = |entry: &&KnownDeviation| {
+        of.iter().any(|at| covers(entry, summary, *at) && is_of(entry, &summary.records[*at], Some(&name)))
+    };
+    holds.filter(is_of).collect()
+}
+
+/// Why a finding does not fail: it is known, or the snapshot has it. In a line.
+pub(crate) fn settled(summary: &Summary, number: usize) -> Option<String> {
+    let finding = summary.findings.get(number)?;
+    if finding.is_known() {
+        let tell = |entry: &KnownDeviation| {
+            let until = entry.expires.as_ref().map(|day| format!("until {day}"));
+            let parts = [Some(entry.reason.clone()), entry.link.clone(), until];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        };
+        let reasons: Vec<String> = entries_of(summary, number).into_iter().map(tell).collect();
+        return Some(format!("known: {}", reasons.join("; ")));
+    }
+    let recorded = summary.snapshot.as_ref().is_some_and(|snapshot| snapshot.recorded_findings.contains(&number));
+    recorded.then(|| "recorded in the snapshot".to_owned())
+}
+
+/// Numbers of the findings that fail.
+pub(crate) fn open_findings(summary: &Summary) -> Vec<usize> {
+    let snapshot = summary.snapshot.as_ref();
+    let is_recorded = |at: &usize| snapshot.is_some_and(|snapshot| snapshot.recorded_findings.contains(at));
+    (0..summary.findings.len()).filter(|at| !summary.findings[*at].is_known() && !is_recorded(at)).collect()
+}
+
+/// Lines that say which entries of known deviations are stale.
+pub(crate) fn stale_lines(summary: &Summary) -> Vec<String> {
+    summary.known.iter().flat_map(|known| known.entries.iter().filter_map(stale_line)).collect()
+}
+
+/// What is wrong with a stale entry, in a line: `stale  law value: QK221: …`.
+pub fn stale_line(status: &KnownStatus) -> Option<String> {
+    let what = match status.state {
+        KnownState::Gone => "its cases were checked and none shows it any more: remove the entry".to_owned(),
+        KnownState::Unmatched => "no checked case of the run is meant by it: mend or remove the entry".to_owned(),
+        KnownState::Expired => {
+            let day = status.entry.expires.as_deref().unwrap_or_default();
+            format!("expired after {day}: fix the target, or look again and move the day")
+        }
+        KnownState::Holds | KnownState::NotAsked => return None,
+    };
+    Some(format!("{}: {what}", status.entry.describe()))
+}

@@ -1,0 +1,217 @@
+//! What is different between a snapshot and a run.
+//!
+//! When is an error larger? The error of one case is the sum of a few roundings: another machine, another order of summation, and
+//! it may well be four times what it was, though nothing is worse. So two things have to hold before a band counts as a regression.
+//! It is up by more than one step, which is to say that the error more than doubled; and it is above the band of every case
+//! that was recorded for the same law in the same format with the same verdict: no input gave an error as large before.
+//! `docs/snapshots.md` has the numbers behind the rule.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use qkvet_spec::{
+    Band, CaseChange, Change, Chosen, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart, Summary, Verdict,
+};
+
+use super::parts::{device_of, is_same, parts};
+use crate::finding_name::finding_name;
+
+/// Steps of a band that rounding explains.
+const NOISE: i32 = 1;
+
+/// Compares a run with a snapshot: bits too, if `exact`; `device` names the machine's device where the target does not.
+pub fn compare(
+    snapshot: &Snapshot,
+    summary: &Summary,
+    file: &str,
+    device: Option<&str>,
+    exact: bool,
+) -> SnapshotOutcome {
+    let device = device_of(summary, device);
+    let found = parts(summary, &device);
+    let is_whole = summary.was_finished()
+        && !summary.run.chosen.iter().any(|chosen| matches!(chosen, Chosen::Laws | Chosen::Shard));
+    let mut outcome = SnapshotOutcome {
+        file: file.to_owned(),
+        device,
+        exact,
+        compared: 0,
+        left_out: 0,
+        recorded_findings: Vec::new(),
+        changes: Vec::new(),
+    };
+    for part in &found {
+        let recorded = snapshot.parts.iter().find(|recorded| is_same(recorded, part));
+        Part { recorded, found: part, exact, is_whole }.compare(&mut outcome);
+    }
+    let of_run = |part: &&SnapshotPart| {
+        let run = &summary.run;
+        part.device == outcome.device && part.suite == run.suite && part.seed == run.seed
+    };
+    let is_found = |part: &SnapshotPart| found.iter().any(|found| is_same(found, part));
+    let others = snapshot.parts.iter().filter(of_run).filter(|part| !is_found(part));
+    outcome.left_out += others.map(|part| part.cases.values().map(IndexMap::len).sum::<usize>()).sum::<usize>();
+    outcome.changes.sort_by_key(|one| one.change);
+    outcome.recorded_findings = recorded_findings(snapshot, summary, &found, &outcome);
+    outcome
+}
+
+/// Findings all of whose cases have the same finding in the snapshot, and no worse verdict or larger error than there.
+fn recorded_findings(
+    snapshot: &Snapshot,
+    summary: &Summary,
+    found: &[SnapshotPart],
+    outcome: &SnapshotOutcome,
+) -> Vec<usize> {
+    let mut recorded: BTreeMap<(&str, &str), &SnapshotEntry> = BTreeMap::new();
+    for part in snapshot.parts.iter().filter(|part| found.iter().any(|found| is_same(found, part))) {
+        for (id, entry) in part.cases.values().flatten() {
+            recorded.insert((&part.dtype, id), entry);
+        }
+    }
+    let regressed: std::collections::BTreeSet<&str> =
+        outcome.changes.iter().filter(|one| one.change.is_regression()).map(|one| one.case.as_str()).collect();
+    let is_recorded = |number: &usize| {
+        let name = finding_name(&summary.findings[*number]);
+        let mut of = summary.records.iter().filter(|record| record.finding == Some(*number)).peekable();
+        of.peek().is_some()
+            && of.all(|record| {
+                let entry = recorded.get(&(record.dtype.as_str(), record.id.as_str()));
+                entry.is_some_and(|entry| entry.finding.as_ref() == Some(&name))
+                    && !regressed.contains(record.id.as_str())
+            })
+    };
+    (0..summary.findings.len()).filter(is_recorded).collect()
+}
+
+/// A part of the run beside the recorded one.
+struct Part<'a> {
+    recorded: Option<&'a SnapshotPart>,
+    found: &'a SnapshotPart,
+    exact: bool,
+    /// Whether the run has all its cases.
+    is_whole: bool,
+}
+
+impl Part<'_> {
+    fn compare(&self, outcome: &mut SnapshotOutcome) {
+        let nothing = IndexMap::new();
+        let recorded = self.recorded.map_or(&nothing, |part| &part.cases);
+        for (law, entries) in &self.found.cases {
+            let before = recorded.get(law);
+            let highest = (before.map(highest).unwrap_or_default(), highest(entries));
+            for (id, entry) in entries {
+                let change = match before.and_then(|before| before.get(id)) {
+                    Some(before) => {
+                        outcome.compared += 1;
+                        self.change(before, entry, &highest).map(|change| (change, Some(before)))
+                    }
+                    None => Some((Change::New, None)),
+                };
+                if let Some((change, before)) = change {
+                    outcome.changes.push(self.changed(change, (law, id), before, Some(entry)));
+                }
+            }
+        }
+        for (law, entries) in recorded {
+            let now = self.found.cases.get(law);
+            let gone = entries.iter().filter(|(id, _)| now.is_none_or(|now| !now.contains_key(*id)));
+            for (id, entry) in gone {
+                if self.is_whole {
+                    outcome.changes.push(self.changed(Change::Missing, (law, id), Some(entry), None));
+                } else {
+                    outcome.left_out += 1;
+                }
+            }
+        }
+    }
+
+    fn changed(
+        &self,
+        change: Change,
+        (law, case): (&String, &String),
+        recorded: Option<&SnapshotEntry>,
+        found: Option<&SnapshotEntry>,
+    ) -> CaseChange {
+        let dtype = self.found.dtype.clone();
+        CaseChange {
+            change,
+            law: law.clone(),
+            dtype,
+            case: case.clone(),
+            recorded: recorded.cloned(),
+            found: found.cloned(),
+        }
+    }
+
+    /// How a case changed, if it did.
+    fn change(
+        &self,
+        before: &SnapshotEntry,
+        now: &SnapshotEntry,
+        (highest_before, highest_now): &(BTreeMap<Verdict, i32>, BTreeMap<Verdict, i32>),
+    ) -> Option<Change> {
+        let by_verdict = match rank(now.verdict).cmp(&rank(before.verdict)) {
+            std::cmp::Ordering::Greater => Some(Change::Worse),
+            std::cmp::Ordering::Less => Some(Change::Better),
+            std::cmp::Ordering::Equal => None,
+        };
+        if by_verdict.is_some() {
+            return by_verdict;
+        }
+        if before.verdict != now.verdict {
+            return Some(Change::NewFinding);
+        }
+        let has_other_name = before.finding != now.finding;
+        match (&before.finding, &now.finding) {
+            // With fewer cases to look at another cause may be named for the same failure.
+            (Some(_), Some(_)) if has_other_name && self.is_whole => return Some(Change::NewFinding),
+            (None, Some(_)) if !before.verdict.is_finding() => return Some(Change::NewFinding),
+            (Some(_), None) if !before.verdict.is_finding() => return Some(Change::Better),
+            _ => {}
+        }
+        let is_up = |from: Option<Band>, to: Option<Band>, highest: &BTreeMap<Verdict, i32>| match (from, to) {
+            (Some(from), Some(to)) => {
+                to.power() > from.power() + NOISE
+                    && highest.get(&now.verdict).is_none_or(|highest| to.power() > *highest)
+            }
+            _ => false,
+        };
+        let has_other_bits = self.exact && before.digest.is_some() && before.digest != now.digest;
+        let may_add_bits = self.exact && before.digest.is_none() && now.digest.is_some();
+        if is_up(before.band, now.band, highest_before) {
+            Some(Change::LargerError)
+        } else if has_other_bits {
+            Some(Change::OtherBits)
+        } else if is_up(now.band, before.band, highest_now) {
+            Some(Change::SmallerError)
+        } else {
+            (before.band != now.band || has_other_name || may_add_bits).then_some(Change::Drift)
+        }
+    }
+}
+
+/// The highest band of each verdict.
+fn highest(entries: &IndexMap<String, SnapshotEntry>) -> BTreeMap<Verdict, i32> {
+    let mut highest = BTreeMap::new();
+    for entry in entries.values() {
+        if let Some(band) = entry.band {
+            let best = highest.entry(entry.verdict).or_insert(i32::MIN);
+            *best = band.power().max(*best);
+        }
+    }
+    highest
+}
+
+/// How bad a verdict is. What declines answers less than what is undecided, and more than what is wrong.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Pass => 0,
+        Verdict::Inconclusive => 1,
+        Verdict::Suspect => 2,
+        Verdict::Unsupported => 3,
+        Verdict::Refused => 4,
+        Verdict::Skipped => 5,
+        Verdict::Fail | Verdict::Nondet | Verdict::Error | Verdict::Crash | Verdict::Timeout => 6,
+    }
+}

@@ -1,0 +1,91 @@
+//! Snapshots as text: always in the same order, a case a line, so that a change of one case is a change of one line.
+
+use std::fmt::Write;
+
+use qkvet_spec::{SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, parse_large_yaml};
+
+use crate::quote::{quoted, scalar};
+
+/// What stands on top.
+const HEAD: &str = "# What the cases of a target came to: verdict, error in units of its bound as a power of two, finding.
+# `qkvet snapshot accept` writes this file and `qkvet snapshot check` compares with it; read its changes, do not edit it.
+";
+
+/// Reads a snapshot.
+///
+/// # Errors
+/// YAML that does not fit, another format, the same part twice.
+pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
+    let snapshot: Snapshot = parse_large_yaml(path, source)?;
+    if snapshot.format != SNAPSHOT_FORMAT {
+        return Err(SpecError::plain(format!(
+            "format at {path}: expected {SNAPSHOT_FORMAT}, got `{:.40}`",
+            snapshot.format
+        )));
+    }
+    for (at, part) in snapshot.parts.iter().enumerate() {
+        if snapshot.parts[..at].iter().any(|other| super::parts::is_same(other, part)) {
+            let SnapshotPart { device, suite, seed, dtype, contract, .. } = part;
+            return Err(SpecError::plain(format!(
+                "part at {path}: expected once, got twice: device {device}, suite {suite}, seed {seed}, {dtype} under {contract}\nhint: two branches recorded it; keep one and run `qkvet snapshot check`"
+            )));
+        }
+    }
+    Ok(snapshot)
+}
+
+/// A snapshot with nothing in it.
+pub fn new_snapshot(target: &str) -> Snapshot {
+    Snapshot { format: SNAPSHOT_FORMAT.to_owned(), target: target.to_owned(), parts: Vec::new() }
+}
+
+/// The file.
+pub fn write_snapshot(snapshot: &Snapshot) -> String {
+    let mut out = format!("{HEAD}format: {}\ntarget: {}\n", snapshot.format, scalar(&snapshot.target));
+    let mut parts: Vec<&SnapshotPart> = snapshot.parts.iter().filter(|part| !part.cases.is_empty()).collect();
+    parts.sort_by_key(|part| (&part.device, &part.suite, part.seed, &part.dtype, &part.contract, &part.conventions));
+    out.push_str(if parts.is_empty() { "parts: []\n" } else { "parts:\n" });
+    for part in parts {
+        write_part(&mut out, part);
+    }
+    out
+}
+
+fn write_part(out: &mut String, part: &SnapshotPart) {
+    let SnapshotPart { device, suite, seed, dtype, contract, conventions, qkvet, findings, cases } = part;
+    let mut line = |indent: usize, text: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{:indent$}{text}", "");
+    };
+    line(2, format!("- device: {}", scalar(device)));
+    line(4, format!("suite: {}", scalar(suite)));
+    line(4, format!("seed: {seed}"));
+    line(4, format!("dtype: {}", scalar(dtype)));
+    line(4, format!("contract: {}", scalar(contract)));
+    let declared: Vec<String> = conventions.iter().map(|one| scalar(one)).collect();
+    line(4, format!("conventions: [{}]", declared.join(", ")));
+    line(4, format!("qkvet: {}", quoted(qkvet)));
+    let mut known: Vec<_> = findings.iter().collect();
+    known.sort();
+    if !known.is_empty() {
+        line(4, "findings:".to_owned());
+        known.into_iter().for_each(|(code, title)| line(6, format!("{}: {}", scalar(code), quoted(title))));
+    }
+    line(4, "cases:".to_owned());
+    let mut laws: Vec<_> = cases.iter().filter(|(_, entries)| !entries.is_empty()).collect();
+    laws.sort_by_key(|(law, _)| law.as_str());
+    for (law, entries) in laws {
+        line(6, format!("{}:", scalar(law)));
+        let mut entries: Vec<(&String, &SnapshotEntry)> = entries.iter().collect();
+        entries.sort_by_key(|(id, _)| id.as_str());
+        entries.into_iter().for_each(|(id, entry)| line(8, format!("{}: {}", scalar(id), written(entry))));
+    }
+}
+
+/// The entry as it is, unless it came from elsewhere and could be taken for something else.
+fn written(entry: &SnapshotEntry) -> String {
+    let text = entry.to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '^' | '-' | '+' | ':' | '.' | '_' | '=');
+    let ends_well = !text.ends_with(':') && !text.contains(": ");
+    if ends_well && text.chars().all(is_plain) { text } else { quoted(&text) }
+}

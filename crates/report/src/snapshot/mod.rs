@@ -1,0 +1,15 @@
+//! Snapshots: from a run to a file, and from a file and a run to what is different.
+
+mod accept;
+mod compare;
+mod file;
+mod parts;
+mod text;
+
+pub use accept::{Written, accept};
+pub use compare::compare;
+pub use file::{new_snapshot, read_snapshot, write_snapshot};
+pub use text::{ChangeGroup, change_groups, is_about, snapshot_diff, snapshot_line, snapshot_text};
+
+/// The device of targets that name none.
+pub const PLAIN_DEVICE: &str = "cpu";

@@ -1,0 +1,68 @@
+//! The parts of a snapshot that a run makes.
+
+use indexmap::IndexMap;
+use qkvet_spec::{Band, CaseRecord, SnapshotEntry, SnapshotPart, Summary, Verdict};
+
+use super::PLAIN_DEVICE;
+use crate::finding_name::{codes, finding_name};
+
+/// One part for each format of the run, in order of name; what was not run is in none.
+pub(super) fn parts(summary: &Summary, device: &str) -> Vec<SnapshotPart> {
+    let names: Vec<String> = summary.findings.iter().map(finding_name).collect();
+    let mut parts: Vec<SnapshotPart> = Vec::new();
+    for record in summary.records.iter().filter(|record| record.verdict != Verdict::Skipped) {
+        let at = parts.iter().position(|part| part.dtype == record.dtype).unwrap_or_else(|| {
+            parts.push(empty(summary, device, &record.dtype));
+            parts.len() - 1
+        });
+        let part = &mut parts[at];
+        if let Some(finding) = record.finding.and_then(|finding| summary.findings.get(finding)) {
+            for (code, title) in codes(&finding.title) {
+                part.findings.entry(code.to_owned()).or_insert_with(|| title.to_owned());
+            }
+        }
+        part.cases.entry(record.law.clone()).or_default().insert(record.id.clone(), entry(record, &names));
+    }
+    parts.sort_by(|x, y| x.dtype.cmp(&y.dtype));
+    parts
+}
+
+fn empty(summary: &Summary, device: &str, dtype: &str) -> SnapshotPart {
+    let run = &summary.run;
+    let mut conventions = run.conventions.clone();
+    conventions.sort();
+    SnapshotPart {
+        device: device.to_owned(),
+        suite: run.suite.clone(),
+        seed: run.seed,
+        dtype: dtype.to_owned(),
+        contract: run.contracts.get(dtype).cloned().unwrap_or_default(),
+        conventions,
+        qkvet: run.tool.split_once(' ').map_or(run.tool.as_str(), |(_, version)| version).to_owned(),
+        findings: IndexMap::new(),
+        cases: IndexMap::new(),
+    }
+}
+
+fn entry(record: &CaseRecord, names: &[String]) -> SnapshotEntry {
+    SnapshotEntry {
+        verdict: record.verdict,
+        band: record.margin.and_then(Band::of),
+        finding: record.finding.and_then(|finding| names.get(finding).cloned()),
+        digest: record.digest.clone(),
+    }
+}
+
+/// Whether two parts hold cases that were run in the same way.
+pub(super) fn is_same(x: &SnapshotPart, y: &SnapshotPart) -> bool {
+    let key = |part: &SnapshotPart| {
+        let SnapshotPart { device, suite, seed, dtype, contract, conventions, .. } = part.clone();
+        (device, suite, seed, dtype, contract, conventions)
+    };
+    key(x) == key(y)
+}
+
+/// The name of the run's device: the one that is given, else what the target says.
+pub(super) fn device_of(summary: &Summary, given: Option<&str>) -> String {
+    given.or(summary.run.device.as_deref()).unwrap_or(PLAIN_DEVICE).to_owned()
+}

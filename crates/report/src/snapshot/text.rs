@@ -1,0 +1,215 @@
+//! Differences in words.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use qkvet_spec::{CaseChange, Change, SnapshotEntry, SnapshotOutcome};
+
+use crate::glob::matches;
+use crate::text::{count, cut, visible};
+
+const BOLD: Style = Style::new().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+/// Groups of one kind that are shown.
+const MOST_GROUPS: usize = 8;
+/// Cases of a group that are named.
+const MOST_CASES: usize = 3;
+/// Longest line.
+const WIDTH: usize = 108;
+
+/// Cases that changed in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeGroup<'a> {
+    /// How.
+    pub change: Change,
+    /// `PASS → FAIL QK221`.
+    pub title: String,
+    /// The cases.
+    pub cases: Vec<&'a CaseChange>,
+}
+
+impl ChangeGroup<'_> {
+    /// Laws with how many cases each, the most frequent first.
+    pub fn laws(&self) -> String {
+        let mut laws: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in &self.cases {
+            *laws.entry(&one.law).or_default() += 1;
+        }
+        let mut laws: Vec<(&str, usize)> = laws.into_iter().collect();
+        laws.sort_by_key(|(law, n)| (std::cmp::Reverse(*n), *law));
+        let more = laws.len().saturating_sub(4);
+        let mut named: Vec<String> = laws.iter().take(4).map(|(law, n)| format!("{law} {}", count(*n))).collect();
+        if more > 0 {
+            named.push(format!("{more} more laws"));
+        }
+        named.join(", ")
+    }
+
+    /// A case in a line: `c-78bac45d510d9835  value float32  PASS 2^-8 → FAIL 2^5 QK221`.
+    pub fn line(one: &CaseChange) -> String {
+        let tell = |entry: &Option<SnapshotEntry>| entry.as_ref().map_or_else(|| "–".to_owned(), short);
+        let (before, now) = (tell(&one.recorded), tell(&one.found));
+        visible(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype)).into_owned()
+    }
+}
+
+/// The entry with the beginning of its digest.
+fn short(entry: &SnapshotEntry) -> String {
+    let digest = entry.digest.as_ref().map(|digest| digest.chars().take(8).collect());
+    SnapshotEntry { digest, ..entry.clone() }.to_string()
+}
+
+/// Whether a pattern fits the law, the case or a finding of a change.
+pub fn is_about(one: &CaseChange, pattern: &str) -> bool {
+    let names = [&one.recorded, &one.found].into_iter().flatten().filter_map(|entry| entry.finding.as_deref());
+    let parts = names.flat_map(|name| name.split('+').chain([name]));
+    [one.law.as_str(), one.case.as_str()].into_iter().chain(parts).any(|name| matches(pattern, name))
+}
+
+/// Differences that belong together, regressions first.
+pub fn change_groups(outcome: &SnapshotOutcome) -> Vec<ChangeGroup<'_>> {
+    let mut groups: Vec<ChangeGroup<'_>> = Vec::new();
+    let mut places: BTreeMap<(Change, String), usize> = BTreeMap::new();
+    for one in &outcome.changes {
+        let title = title(one);
+        let at = *places.entry((one.change, title.clone())).or_insert_with(|| {
+            groups.push(ChangeGroup { change: one.change, title, cases: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].cases.push(one);
+    }
+    groups.sort_by_key(|group| (group.change, std::cmp::Reverse(group.cases.len())));
+    groups
+}
+
+fn title(one: &CaseChange) -> String {
+    let words = |entry: &Option<SnapshotEntry>| {
+        let entry = entry.as_ref()?;
+        let bare = SnapshotEntry { band: None, digest: None, ..entry.clone() };
+        Some(bare.to_string())
+    };
+    let (before, now) = (words(&one.recorded), words(&one.found));
+    match one.change {
+        Change::LargerError | Change::SmallerError | Change::OtherBits => format!("{} {}", one.law, one.dtype),
+        Change::Drift => String::new(),
+        _ => match (before, now) {
+            (Some(before), Some(now)) => format!("{before} → {now}"),
+            (before, now) => before.or(now).unwrap_or_default(),
+        },
+    }
+}
+
+/// What is different, for the end of a report; of each kind the largest groups.
+pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{text}");
+    };
+    let compared = format!("{} cases compared", count(outcome.compared));
+    line(&format!("{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}", visible(&outcome.file), visible(&outcome.device)));
+    let groups = change_groups(outcome);
+    for change in Change::ALL {
+        let of: Vec<&ChangeGroup<'_>> = groups.iter().filter(|group| group.change == change).collect();
+        let style = if change.is_regression() {
+            RED
+        } else if change.is_improvement() {
+            GREEN
+        } else {
+            Style::new()
+        };
+        for group in of.iter().take(MOST_GROUPS) {
+            let (name, n) = (change.name(), count(group.cases.len()));
+            let about = match change {
+                Change::Drift => "by no more than rounding explains".to_owned(),
+                _ => group.title.clone(),
+            };
+            let about = named(&about, titles);
+            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible(&about), WIDTH)));
+            if change == Change::Drift || change == Change::New {
+                continue;
+            }
+            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible(&group.laws()), WIDTH)));
+            if change.is_regression() {
+                for one in group.cases.iter().take(MOST_CASES) {
+                    line(&format!("  {:13} {:>6}  {}", "", "", ChangeGroup::line(one)));
+                }
+            }
+        }
+        let more: usize = of.iter().skip(MOST_GROUPS).map(|group| group.cases.len()).sum();
+        if more > 0 {
+            line(&format!("  {:13} {:>6}  in {} more groups", "", count(more), of.len() - MOST_GROUPS));
+        }
+    }
+    if outcome.left_out > 0 {
+        line(&format!(
+            "  {:13} {:>6}  recorded cases that this run left out; they stay",
+            "left out",
+            count(outcome.left_out)
+        ));
+    }
+    line("");
+    line(&snapshot_line(outcome));
+    let hint = if outcome.changes.is_empty() {
+        None
+    } else if outcome.count(|change| change != Change::Missing) == 0 {
+        Some("hint: `qkvet snapshot accept --prune` removes entries of missing cases")
+    } else {
+        Some("hint: `qkvet snapshot diff` shows every case, `qkvet snapshot accept` takes over what you choose")
+    };
+    hint.into_iter().for_each(&mut line);
+    out
+}
+
+/// The title of a code behind it.
+fn named(text: &str, titles: &BTreeMap<String, String>) -> String {
+    let known = text.split([' ', '+']).filter_map(|word| titles.get(word)).cloned().collect::<Vec<_>>();
+    if known.is_empty() { text.to_owned() } else { format!("{text} ({})", known.join("; ")) }
+}
+
+/// What it comes to: `2 regressions, 1 improvement, 40 cases new`.
+pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
+    let n = |is: fn(Change) -> bool| outcome.count(is);
+    let plural = |n: usize, one: &str, many: &str| format!("{} {}", count(n), if n == 1 { one } else { many });
+    let (worse, better) = (n(Change::is_regression), n(Change::is_improvement));
+    let mut parts = Vec::new();
+    if worse > 0 {
+        parts.push(format!("{RED}{}{RED:#}", plural(worse, "regression", "regressions")));
+    }
+    if better > 0 {
+        parts.push(format!("{GREEN}{}{GREEN:#}", plural(better, "improvement", "improvements")));
+    }
+    for (change, word) in [(Change::Drift, "within rounding"), (Change::New, "new"), (Change::Missing, "missing")] {
+        let n = outcome.count(|other| other == change);
+        if n > 0 {
+            parts.push(format!("{} {word}", count(n)));
+        }
+    }
+    if outcome.compared == 0 {
+        parts.insert(0, format!("{RED}nothing was compared{RED:#}"));
+    } else if parts.is_empty() {
+        return format!("{GREEN}snapshot: no change{GREEN:#} in {}", plural(outcome.compared, "case", "cases"));
+    }
+    format!("snapshot: {}", parts.join(", "))
+}
+
+/// Every difference, as lines that are gone and lines that come, by law.
+pub fn snapshot_diff(outcome: &SnapshotOutcome) -> String {
+    let mut out = String::new();
+    for group in change_groups(outcome) {
+        // Writing to a string does not fail.
+        let title = if group.title.is_empty() { String::new() } else { format!(": {}", group.title) };
+        let _ = writeln!(out, "{BOLD}{}{}{BOLD:#}", group.change.name(), visible(&title));
+        for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {
+            for (sign, style, entry) in [('-', RED, recorded), ('+', GREEN, found)] {
+                if let Some(entry) = entry {
+                    let _ =
+                        writeln!(out, "{style}{sign} {}{style:#}", visible(&format!("{law} {dtype} {case}: {entry}")));
+                }
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,278 @@
+//! Each kind of change between a snapshot and a run is seen, and what a run has not seen is left alone.
+
+use std::collections::BTreeMap;
+
+use qkvet_report::{accept, apply_known, compare, new_snapshot, read_known, read_snapshot, write_snapshot};
+use qkvet_spec::{
+    CaseRecord, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState, RunInfo, Snapshot,
+    SnapshotOutcome, Summary, Verdict, Witness,
+};
+
+fn finding(title: &str, verdict: Verdict) -> Finding {
+    Finding {
+        kind: FindingKind::Verdict,
+        verdict,
+        title: title.to_owned(),
+        law: "value".to_owned(),
+        law_title: "Value".to_owned(),
+        contract: "f32".to_owned(),
+        laws: BTreeMap::new(),
+        cases: 1,
+        of: 1,
+        known: 0,
+        boundary: None,
+        witness: Witness { case: "c-1".to_owned(), call: String::new(), inputs: Vec::new(), token: None },
+        evidence: Evidence::new("output", "1", "2"),
+        reading: None,
+        structure: None,
+        cause: None,
+        hint: None,
+        replay: String::new(),
+        replay_anywhere: None,
+        script: None,
+        script_text: None,
+        example: None,
+        picture: None,
+    }
+}
+
+/// A case of `law/id`: verdict, margin, number of the finding.
+fn case(name: &str, verdict: Verdict, margin: f64, finding: Option<usize>) -> CaseRecord {
+    let (law, id) = name.split_once('/').expect("law/id");
+    CaseRecord {
+        id: id.to_owned(),
+        law: law.to_owned(),
+        dtype: "float32".to_owned(),
+        call: "float32 n_q=1 n_k=1 causal".to_owned(),
+        verdict,
+        margin: (margin >= 0.0).then_some(margin),
+        evidence: None,
+        replay: None,
+        finding,
+        known: false,
+        digest: None,
+    }
+}
+
+fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
+    let laws = records.iter().map(|record| (record.law.clone(), 1)).collect();
+    Summary {
+        run: RunInfo {
+            tool: "qkvet 1.2.3".to_owned(),
+            target: "builtin:x".to_owned(),
+            environment: Vec::new(),
+            suite: "smoke".to_owned(),
+            seed: 0,
+            conventions: Vec::new(),
+            contracts: BTreeMap::from([("float32".to_owned(), "f32".to_owned())]),
+            cases: records.len(),
+            source: None,
+            device: None,
+            chosen: Vec::new(),
+        },
+        counts: BTreeMap::new(),
+        findings,
+        coverage: Coverage { laws, ..Coverage::default() },
+        stopped: None,
+        interrupted: false,
+        warnings: Vec::new(),
+        known: None,
+        snapshot: None,
+        records,
+    }
+}
+
+fn recorded(summary: &Summary) -> Snapshot {
+    let mut snapshot = new_snapshot(&summary.run.target);
+    let outcome = compare(&snapshot, summary, "s", None, true);
+    accept(&mut snapshot, summary, &outcome, false, &|_| true);
+    let again = read_snapshot("s", &write_snapshot(&snapshot)).expect("what is written is read");
+    assert_eq!(write_snapshot(&again), write_snapshot(&snapshot));
+    again
+}
+
+fn changes(outcome: &SnapshotOutcome) -> Vec<(Change, &str)> {
+    outcome.changes.iter().map(|one| (one.change, one.case.as_str())).collect()
+}
+
+/// What becomes of a case that goes from one to the other, beside a case of the same law that stays at 2^-3.
+fn change(before: (Verdict, f64, &str), now: (Verdict, f64, &str)) -> Vec<Change> {
+    let run = |(verdict, margin, title): (Verdict, f64, &str)| {
+        let findings = if title.is_empty() { Vec::new() } else { vec![finding(title, verdict)] };
+        let number = (!title.is_empty()).then_some(0);
+        summary(
+            findings,
+            vec![case("value/c-1", verdict, margin, number), case("value/c-2", Verdict::Pass, 0.12, None)],
+        )
+    };
+    let outcome = compare(&recorded(&run(before)), &run(now), "s", None, false);
+    assert_eq!(outcome.compared, 2);
+    changes(&outcome).into_iter().map(|(change, _)| change).collect()
+}
+
+#[test]
+fn each_kind_of_change_is_seen() {
+    use Verdict::{Crash, Fail, Inconclusive, Pass, Refused, Suspect, Unsupported};
+    const NAMED: &str = "QK221 by remainder";
+    let none = Vec::<Change>::new();
+    for (before, now, expected) in [
+        ((Pass, 0.1, ""), (Pass, 0.1, ""), none.clone()),
+        ((Pass, 0.1, ""), (Fail, 9.0, NAMED), vec![Change::Worse]),
+        ((Pass, 0.1, ""), (Suspect, 0.9, ""), vec![Change::Worse]),
+        ((Pass, 0.1, ""), (Inconclusive, -1.0, ""), vec![Change::Worse]),
+        ((Pass, 0.1, ""), (Unsupported, -1.0, ""), vec![Change::Worse]),
+        ((Unsupported, -1.0, ""), (Refused, -1.0, ""), vec![Change::Worse]),
+        ((Unsupported, -1.0, ""), (Fail, 9.0, NAMED), vec![Change::Worse]),
+        ((Fail, 9.0, NAMED), (Unsupported, -1.0, ""), vec![Change::Better]),
+        ((Fail, 9.0, NAMED), (Pass, 0.1, ""), vec![Change::Better]),
+        ((Unsupported, -1.0, ""), (Pass, 0.1, ""), vec![Change::Better]),
+        ((Fail, 9.0, NAMED), (Fail, 9.0, "QK301 not divided"), vec![Change::NewFinding]),
+        ((Fail, 9.0, NAMED), (Crash, -1.0, "SIGSEGV"), vec![Change::NewFinding]),
+        ((Pass, 0.1, ""), (Pass, 0.1, "undeclared convention: x"), vec![Change::NewFinding]),
+        ((Pass, 0.1, "undeclared convention: x"), (Pass, 0.1, ""), vec![Change::Better]),
+        // Bands: one step is nothing, two are, if no case of the law was there before.
+        ((Pass, 0.12, ""), (Pass, 0.24, ""), vec![Change::Drift]),
+        ((Pass, 0.12, ""), (Pass, 0.26, ""), vec![Change::LargerError]),
+        ((Pass, 0.001, ""), (Pass, 0.12, ""), vec![Change::Drift]),
+        ((Pass, 0.001, ""), (Pass, 0.24, ""), vec![Change::LargerError]),
+        ((Pass, 0.0, ""), (Pass, 0.12, ""), vec![Change::Drift]),
+        ((Pass, 0.26, ""), (Pass, 0.12, ""), vec![Change::SmallerError]),
+        ((Fail, 9.0, NAMED), (Fail, 12.0, NAMED), none.clone()),
+        ((Fail, 9.0, NAMED), (Fail, 70.0, NAMED), vec![Change::LargerError]),
+    ] {
+        assert_eq!(change(before, now), expected, "{before:?} {now:?}");
+    }
+}
+
+#[test]
+fn a_run_that_saw_less_says_less() {
+    let (a, b) = (case("value/c-1", Verdict::Pass, 0.1, None), case("rows/c-2", Verdict::Pass, 0.1, None));
+    let whole = summary(Vec::new(), vec![a.clone(), b.clone()]);
+    let snapshot = recorded(&whole);
+    let text = write_snapshot(&snapshot);
+    let partial = summary(Vec::new(), vec![a.clone()]);
+    let outcome = compare(&snapshot, &partial, "s", None, false);
+    assert_eq!(changes(&outcome), [(Change::Missing, "c-2")], "a whole run that has it no more");
+    let mut kept = snapshot.clone();
+    accept(&mut kept, &partial, &outcome, false, &|_| true);
+    assert_eq!(write_snapshot(&kept), text);
+    accept(&mut kept, &partial, &outcome, true, &|_| true);
+    assert!(!write_snapshot(&kept).contains("c-2"));
+
+    let skipped = CaseRecord { verdict: Verdict::Skipped, margin: None, ..b.clone() };
+    let mut runs = vec![partial.clone(); 3];
+    runs[0].run.chosen = vec![Chosen::Laws];
+    runs[1].run.chosen = vec![Chosen::Shard];
+    runs[2].records.push(skipped);
+    runs[2].stopped = Some("interrupted".to_owned());
+    for run in &runs {
+        let outcome = compare(&snapshot, run, "s", None, false);
+        assert_eq!((changes(&outcome), outcome.left_out), (Vec::new(), 1), "{:?}", run.run.chosen);
+        let mut kept = snapshot.clone();
+        accept(&mut kept, run, &outcome, true, &|_| true);
+        assert_eq!(write_snapshot(&kept), text);
+    }
+    // Another name of the same failure counts only where every case was looked at.
+    let failing = |title: &str| {
+        summary(vec![finding(title, Verdict::Fail)], vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), b.clone()])
+    };
+    let snapshot = recorded(&failing("QK221 by remainder"));
+    let mut other = failing("wrong results that no known fault explains");
+    assert_eq!(changes(&compare(&snapshot, &other, "s", None, false)), [(Change::NewFinding, "c-1")]);
+    other.run.chosen = vec![Chosen::Laws];
+    assert_eq!(changes(&compare(&snapshot, &other, "s", None, false)), [(Change::Drift, "c-1")]);
+}
+
+#[test]
+fn bits_and_keys() {
+    let with = |digest: Option<&str>| {
+        let digest = digest.map(str::to_owned);
+        summary(Vec::new(), vec![CaseRecord { digest, ..case("value/c-1", Verdict::Pass, 0.1, None) }])
+    };
+    let snapshot = recorded(&with(Some("aa")));
+    let exact = |run: &Summary, exact: bool| {
+        let outcome = compare(&snapshot, run, "s", None, exact);
+        changes(&outcome).into_iter().map(|(change, _)| change).collect::<Vec<_>>()
+    };
+    assert_eq!(exact(&with(Some("aa")), true), []);
+    assert_eq!(exact(&with(Some("bb")), true), [Change::OtherBits]);
+    assert_eq!(exact(&with(Some("bb")), false), []);
+    assert_eq!(exact(&with(None), false), []);
+    // Another device, suite, seed, contract or convention is another part.
+    let base = with(None);
+    let mut others = vec![base.clone(); 5];
+    others[0].run.device = Some("cuda:0".to_owned());
+    others[1].run.suite = "core".to_owned();
+    others[2].run.seed = 1;
+    others[3].run.contracts.insert("float32".to_owned(), "tf32".to_owned());
+    others[4].run.conventions = vec!["causal=upper-left".to_owned()];
+    let mut all = snapshot.clone();
+    for other in &others {
+        let outcome = compare(&snapshot, other, "s", None, false);
+        assert_eq!((outcome.compared, changes(&outcome)), (0, vec![(Change::New, "c-1")]));
+        accept(&mut all, other, &outcome, true, &|_| true);
+    }
+    assert_eq!(read_snapshot("s", &write_snapshot(&all)).map(|all| all.parts.len()), Ok(6));
+    for run in others.iter().chain([&base]) {
+        assert!(compare(&all, run, "s", None, false).changes.is_empty());
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let title = "error: \u{1b}[2J # x: [y\u{2028}z]";
+    let mut run = summary(
+        vec![finding(title, Verdict::Error), finding("QK221 a: \"b\" # c\u{1b}", Verdict::Fail)],
+        vec![
+            case("a: b # c/c-1", Verdict::Error, -1.0, Some(0)),
+            case("true/null", Verdict::Pass, 0.5, None),
+            case("value/c-3", Verdict::Fail, 9.0, Some(1)),
+        ],
+    );
+    run.run.target = "exec:./x \"y\" # \n- z".to_owned();
+    let snapshot = recorded(&run);
+    let text = write_snapshot(&snapshot);
+    assert!(!text.contains(['\u{1b}', '\u{2028}']), "{text}");
+    assert!(compare(&snapshot, &run, "s", None, false).changes.is_empty(), "{text}");
+    assert_eq!(snapshot.target, run.run.target);
+}
+
+#[test]
+fn states_of_known_deviations() {
+    let run = || {
+        summary(
+            vec![finding("QK221 by remainder", Verdict::Fail)],
+            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+        )
+    };
+    let state = |entry: &str, change: &dyn Fn(&mut Summary)| {
+        let file =
+            read_known("k", &format!("known: [{{{entry}, reason: r}}]")).unwrap_or_else(|error| panic!("{error}"));
+        let mut summary = run();
+        change(&mut summary);
+        apply_known(&mut summary, "k", &file, "2026-05-01");
+        let state = summary.known.as_ref().map(|known| known.entries[0].state);
+        (state.expect("an entry"), summary.findings[0].is_known())
+    };
+    let as_it_is = |_: &mut Summary| {};
+    assert_eq!(state("finding: QK221", &as_it_is), (KnownState::Holds, true));
+    assert_eq!(state("finding: QK221, option: causal", &as_it_is), (KnownState::Holds, true));
+    assert_eq!(state("finding: QK221, option: bias", &as_it_is), (KnownState::Unmatched, false));
+    assert_eq!(state("finding: QK221, expires: 2026-05-01", &as_it_is), (KnownState::Holds, true));
+    assert_eq!(state("finding: QK221, expires: 2026-04-30", &as_it_is), (KnownState::Expired, false));
+    assert_eq!(state("finding: QK221, law: rows", &as_it_is), (KnownState::Gone, false));
+    assert_eq!(state("finding: QK221, law: ro", &as_it_is), (KnownState::Unmatched, false));
+    assert_eq!(state("finding: CRASH", &as_it_is), (KnownState::Gone, false));
+    let chosen = |chosen: Chosen| move |summary: &mut Summary| summary.run.chosen = vec![chosen];
+    // A run of some laws speaks for those that the entry names.
+    assert_eq!(state("finding: CRASH, law: 'ro*'", &chosen(Chosen::Laws)), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Laws)), (KnownState::Gone, false));
+    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Shard)), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Dtypes)), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: CRASH, case: c-2", &chosen(Chosen::Laws)), (KnownState::Gone, false));
+    let stopped = |summary: &mut Summary| summary.stopped = Some("why".to_owned());
+    assert_eq!(state("finding: CRASH", &stopped), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: QK221, target: other", &as_it_is), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: CRASH, suite: core", &as_it_is), (KnownState::NotAsked, false));
+    assert_eq!(state("finding: QK221, suite: core", &as_it_is), (KnownState::Holds, true));
+}

@@ -1,0 +1,145 @@
+//! Known deviations end to end: what is covered does not fail, and what is stale does.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::Path;
+
+use qkvet_tests::package::finish;
+use qkvet_tests::{Finished, qkvet};
+use tempfile::TempDir;
+
+const FAULT: &str = "builtin:fault/weights-not-normalized";
+const FILE: &str = "qkvet.known.yaml";
+
+/// Runs it outside CI, on a day of its own.
+fn at_home(folder: &Path, args: &[&str]) -> Finished {
+    finish(qkvet(folder).args(args).env_remove("CI"))
+}
+
+fn check(folder: &Path, target: &str, words: &[&str]) -> Finished {
+    let today = if words.contains(&"--today") { &[][..] } else { &["--today", "2026-05-01"] };
+    at_home(folder, &[&["check", target, "--suite", "smoke", "--dtype", "float32", "-q"], words, today].concat())
+}
+
+fn text(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join(FILE)).expect("a file")
+}
+
+#[test]
+fn what_is_known_does_not_fail_until_it_is_gone() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
+    let add = [
+        "known",
+        "add",
+        "--reason",
+        "kernel 7 does it so: \"old\"",
+        "--link",
+        "https://example.org/7",
+        "--target",
+        "*",
+    ];
+    let ci = finish(qkvet(folder).args(add).env("CI", "1"));
+    ci.expect(2, &["expected a developer's machine, got CI"]);
+    assert!(!folder.join(FILE).exists());
+    at_home(folder, &[&add[..], &["--expires", "2026-02-30"]].concat()).expect(2, &["expected a day such as"]);
+    at_home(folder, &[&add[..], &["--expires", "2026-01-31", "--today", "2026-02-01"]].concat())
+        .expect(2, &["--expires: expected a day to come"]);
+    at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
+        .expect(0, &["QK301", "1 added"]);
+    at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
+        .expect(0, &["0 added, 1 there before"]);
+    assert!(
+        text(folder).contains("finding: QK301\n    reason: \"kernel 7 does it so: \\\"old\\\"\"\n"),
+        "{}",
+        text(folder)
+    );
+
+    let known = check(
+        folder,
+        FAULT,
+        &["--report", "junit=j.xml,sarif=s.json,gitlab=g.json,github=g.txt,html=h.html,markdown=m.md"],
+    );
+    known.expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", "until 2026-06-30", "no new finding", "1 known"]);
+    let report = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a report");
+    assert!(
+        report("j.xml").contains("failures=\"0\"") && report("j.xml").contains("<skipped message=\"known: kernel 7")
+    );
+    assert!(report("s.json").contains("\"suppressions\""));
+    assert_eq!(report("g.json").trim(), "[]");
+    assert!(!report("g.txt").contains("::error"), "{}", report("g.txt"));
+    assert!(report("h.html").contains("These do not fail") && report("m.md").contains("known: kernel 7"));
+    at_home(folder, &["known", "list", "--today", "2026-05-01"]).expect(0, &["QK301  (holds, ", "until 2026-06-30"]);
+    // Without today's date in it, the report is the same on every day.
+    let on = |day: &str| check(folder, FAULT, &["--today", day, "--format", "json"]).stdout;
+    assert_eq!(on("2026-05-01"), on("2026-06-30"));
+    // What is known of one target says nothing of a shard or of some laws.
+    check(folder, "builtin:standard", &["--law", "value"]).expect(0, &["no finding"]);
+    check(folder, "builtin:standard", &["--shard", "1/2"]).expect(0, &["no finding"]);
+    check(folder, "builtin:standard", &["--suite", "core", "--law", "value"]).expect(2, &["--suite"]);
+
+    check(folder, FAULT, &["--today", "2026-07-01"]).expect(1, &["FAIL  QK301", "STALE", "expired after 2026-06-30"]);
+    let gone = check(folder, "builtin:standard", &[]);
+    gone.expect(1, &["STALE", "none shows it any more", "1 stale known deviation"]);
+    at_home(folder, &["known", "prune"]).expect(0, &["QK301", "1 removed"]);
+    assert!(text(folder).contains("known: []"), "{}", text(folder));
+    check(folder, "builtin:standard", &[]).expect(0, &["no finding"]);
+}
+
+#[test]
+fn entries_cover_what_they_name_and_nothing_else() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let with = |entries: &str, target: &str, code: i32, parts: &[&str]| {
+        std::fs::write(folder.join(FILE), format!("known:\n{entries}")).expect("a file");
+        check(folder, target, &[]).expect(code, parts);
+    };
+    let entry = |place: &str, finding: &str| format!("- {{{place}finding: {finding}, reason: r}}\n");
+    with(&entry("", "QK301"), FAULT, 0, &["KNOWN"]);
+    with(&entry("", "QK3?1"), FAULT, 0, &["KNOWN"]);
+    with(&entry("", "FAIL"), FAULT, 0, &["KNOWN"]);
+    with(&entry("", "\"*divided by their sum*\""), FAULT, 0, &["KNOWN"]);
+    with(&entry("law: '*', dtype: float32, ", "QK301"), FAULT, 0, &["KNOWN"]);
+    // A part of the cases is not all of them.
+    with(&entry("law: rotation-invariance, ", "QK301"), FAULT, 1, &["FAIL  QK301"]);
+    with(&entry("", "QK999"), FAULT, 1, &["FAIL  QK301", "STALE", "none shows it any more"]);
+    with(&entry("law: no-such-law, ", "QK301"), FAULT, 1, &["FAIL  QK301", "no checked case of the run is meant"]);
+    with(&entry("case: c-0000000000000000, ", "QK301"), "builtin:standard", 1, &["no checked case of the run"]);
+    with(&entry("dtype: float16, ", "QK301"), "builtin:standard", 1, &["no checked case of the run"]);
+    // Entries of other targets and suites wait for them.
+    with(&entry("target: 'other*', ", "QK301"), "builtin:standard", 0, &["no finding"]);
+    with(&entry("suite: core, ", "QK301"), "builtin:standard", 0, &["no finding"]);
+    for (entries, part) in [
+        (entry("", "''"), "finding: expected a code"),
+        (entry("", "'*'"), "got a pattern of everything"),
+        (entry("option: casual, ", "FAIL"), "did you mean `causal`?"),
+        (entry("dtype: float31, ", "FAIL"), "did you mean `float32`?"),
+        (entry("expires: 2026-13-01, ", "FAIL"), "expected a day such as"),
+        (entry("laws: x, ", "FAIL"), "did you mean `law`?"),
+        ("- {finding: FAIL}\n".to_owned(), "reason"),
+    ] {
+        with(&entries, FAULT, 2, &[FILE, part]);
+    }
+    // A flag names another file; one above is found from below.
+    std::fs::write(folder.join("k.yaml"), format!("known:\n{}", entry("", "QK301"))).expect("a file");
+    check(folder, FAULT, &["--known", "k.yaml"]).expect(0, &["KNOWN"]);
+    check(folder, FAULT, &["--known", "no.yaml"]).expect(2, &["expected a readable file"]);
+    std::fs::write(folder.join(FILE), format!("known:\n{}", entry("", "QK301"))).expect("a file");
+    std::fs::create_dir(folder.join("below")).expect("a folder");
+    check(&folder.join("below"), FAULT, &[]).expect(0, &["KNOWN"]);
+}
+
+#[test]
+fn shards_and_their_whole_know_the_same() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join(FILE), "known: [{finding: QK301, reason: r}]\n").expect("a file");
+    for shard in ["1/2", "2/2"] {
+        check(folder, FAULT, &["--shard", shard]).expect(0, &[]);
+    }
+    at_home(folder, &["merge", "-q", ".qkvet/shards"]).expect(0, &["KNOWN"]);
+    std::fs::write(folder.join(FILE), "known: [{finding: QK301, reason: r}, {finding: QK999, reason: r}]\n")
+        .expect("a file");
+    at_home(folder, &["merge", "-q", ".qkvet/shards"]).expect(1, &["STALE"]);
+}

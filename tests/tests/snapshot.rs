@@ -1,0 +1,281 @@
+//! Snapshots end to end: recorded, compared, accepted, and what never happens to them.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::{Path, PathBuf};
+
+use qkvet_report::read_snapshot;
+use qkvet_spec::Snapshot;
+use qkvet_tests::package::finish;
+use qkvet_tests::{Finished, has_python, qkvet, run};
+use tempfile::TempDir;
+
+/// A function of NumPy that divides the weights by `sum`.
+fn target(folder: &Path, sum: &str) {
+    let body = format!(
+        "import numpy as np
+def attention(query, key, value, scale=None, mask=None):
+    b, h_q, n_q, d_k = query.shape
+    h_k, n_k = key.shape[1:3]
+    scale = d_k ** -0.5 if scale is None else scale
+    heads = [h // (h_q // h_k) for h in range(h_q)]
+    wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
+    s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
+    if mask is not None: s = np.where(mask, s, -np.inf)
+    top = s.max(-1, keepdims=True)
+    w = np.exp(s - np.where(np.isfinite(top), top, 0))
+    sums = w.sum(-1, keepdims=True)
+    return (w / {sum} @ wide[2]).astype(query.dtype)
+"
+    );
+    std::fs::write(folder.join("target.py"), body).expect("a file");
+}
+
+/// Runs it outside CI.
+fn at_home(folder: &Path, args: &[&str]) -> Finished {
+    finish(qkvet(folder).args(args).env_remove("CI"))
+}
+
+/// Runs it under CI.
+fn in_ci(folder: &Path, args: &[&str]) -> Finished {
+    finish(qkvet(folder).args(args).env("CI", "true"))
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join("snapshots").join(format!("{name}.qkvet.yaml"))
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> Snapshot {
+    read_snapshot("snapshot", &text(path)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn cases(snapshot: &Snapshot) -> usize {
+    snapshot.parts.iter().flat_map(|part| part.cases.values()).map(|entries| entries.len()).sum()
+}
+
+const SUM: &str = "np.where(sums > 0, sums, 1)";
+const SMOKE: [&str; 5] = ["--suite", "smoke", "--dtype", "float32", "-q"];
+
+fn smoke<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [words, &SMOKE].concat()
+}
+
+#[test]
+fn a_broken_target_fails_and_a_mended_one_improves() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let name = "target.py:attention";
+    target(folder, SUM);
+    at_home(folder, &smoke(&["snapshot", "record", name])).expect(0, &["added, 0 replaced, 0 removed"]);
+    let path = file(folder, "target.py-attention");
+    let good = text(&path);
+    assert!(good.contains("      value:\n        c-") && good.contains(": PASS 2^-"), "{good}");
+    assert!(good.contains(": UNSUPPORTED\n"), "{good}");
+    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["snapshot: no change in "]);
+
+    target(folder, "1");
+    let annotated = smoke(&["snapshot", "check", name, "--report", "github", "--report", "junit=j.xml"]);
+    let broken = in_ci(folder, &annotated);
+    broken.expect(
+        1,
+        &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"],
+    );
+    broken.expect(1, &["::error title=snapshot%3A worse verdict%3A PASS → FAIL QK301::", "::error title=FAIL QK301"]);
+    assert!(text(&folder.join("j.xml")).contains("type=\"SNAPSHOT\""));
+    at_home(folder, &["snapshot", "diff", name]).expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
+    for refused in [
+        smoke(&["snapshot", "record", name]),
+        vec!["snapshot", "accept", name, "--all"],
+        vec!["snapshot", "accept", name, "--only", "*"],
+    ] {
+        in_ci(folder, &refused).expect(2, &["expected a developer's machine, got CI", "hint: "]);
+    }
+    at_home(folder, &["snapshot", "accept", name]).expect(2, &["expected a terminal to ask at", "--all"]);
+    at_home(folder, &["snapshot", "accept", "other.py:attention", "--all"]).expect(2, &["expected target other.py"]);
+    at_home(folder, &["snapshot", "accept", "--only", "no-such-*"]).expect(2, &["--only: expected a pattern of"]);
+    assert_eq!(text(&path), good, "nothing was accepted, so nothing is written");
+
+    at_home(folder, &["snapshot", "accept", "--only", "all-true-mask"]).expect(0, &[" 0 added, "]);
+    let some = text(&path);
+    assert!(some != good && some.contains("QK301: \"") && some.lines().count() == good.lines().count() + 2, "{some}");
+    at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &[" 0 added, "]);
+    let bad = text(&path);
+    // What was recorded does not fail, however wrong it is.
+    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["RECORDED  FAIL: QK301", "snapshot: no change"]);
+
+    target(folder, SUM);
+    let better = ["better", "FAIL QK301 → PASS", "improvements"];
+    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &better);
+    in_ci(folder, &smoke(&["snapshot", "check", name, "--strict"])).expect(1, &better);
+    assert_eq!(text(&path), bad);
+    at_home(folder, &["snapshot", "accept", name, "--all"]).expect(0, &[" 0 added, "]);
+    assert_eq!(text(&path), good, "the same run is the same file");
+}
+
+#[test]
+fn a_partial_run_deletes_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let record = |target: &str, words: &[&str]| {
+        let all = [&["snapshot", "record", target, "--suite", "smoke", "-q", "--snapshot", "s.yaml"], words].concat();
+        at_home(folder, &all)
+    };
+    record("builtin:standard", &["--dtype", "float32,float16"]).expect(0, &[" 0 replaced"]);
+    let path = folder.join("s.yaml");
+    let whole = text(&path);
+    let n = cases(&read(&path));
+    for words in [&["--law", "value"][..], &["--dtype", "float16"], &["--dtype", "float32", "--shard", "1/3"]] {
+        for prune in [&[][..], &["--prune"]] {
+            record("builtin:standard", &[words, prune].concat()).expect(0, &["nothing to change"]);
+            assert_eq!(text(&path), whole, "{words:?}");
+        }
+    }
+    // Stopped at its first finding, a run has seen few cases.
+    let fault = record("builtin:fault/weights-not-normalized", &["--dtype", "float32", "-x", "--prune"]);
+    fault.expect(0, &["0 added", "0 removed", "regression"]);
+    let after = read(&path);
+    assert_eq!(cases(&after), n);
+    let failing = text(&path).matches(": FAIL ").count();
+    assert_eq!(failing, 1, "the case that it stopped at");
+    // A case that is no more stays until a whole run removes it on request.
+    let gone = whole.replacen("      value:\n", "      value:\n        c-0000000000000000: PASS 2^-3\n", 1);
+    std::fs::write(&path, &gone).expect("a file");
+    let check = ["snapshot", "check", "builtin:standard", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
+    let dtypes = ["--dtype", "float32,float16"];
+    at_home(folder, &[&check[..], &dtypes].concat()).expect(0, &["missing case", "1 missing"]);
+    at_home(folder, &[&check[..], &dtypes, &["--strict"]].concat()).expect(1, &["1 missing"]);
+    at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &["nothing to change", "--prune removes them"]);
+    assert_eq!(text(&path), gone);
+    at_home(folder, &["snapshot", "accept", "--all", "--prune"]).expect(0, &["1 removed"]);
+    assert_eq!(text(&path), whole);
+    // Of a partial run nothing is missing.
+    std::fs::write(&path, &gone).expect("a file");
+    let partial = at_home(folder, &[&check[..], &dtypes, &["--law", "value"]].concat());
+    partial.expect(0, &["left out"]);
+    assert!(!partial.stdout.contains("missing"), "{}", partial.stdout);
+}
+
+#[test]
+fn shards_are_one_run() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--exact"])).expect(0, &["added"]);
+    let path = file(folder, "builtin-flash");
+    let whole = text(&path);
+    assert!(whole.contains(" sha256:"), "{whole}");
+    for shard in ["1/3", "2/3", "3/3"] {
+        at_home(folder, &smoke(&["check", "builtin:flash", "--shard", shard])).expect(0, &[]);
+    }
+    let check = smoke(&["snapshot", "check", "builtin:flash", "--from", ".qkvet/shards", "--exact"]);
+    in_ci(folder, &check).expect(0, &["snapshot: no change"]);
+    std::fs::remove_file(&path).expect("it was there");
+    let accept = ["snapshot", "accept", "builtin:flash", "--from", ".qkvet/shards", "--exact", "--all"];
+    at_home(folder, &accept).expect(0, &["added, 0 replaced, 0 removed"]);
+    assert_eq!(text(&path), whole);
+    // Shards of another target are no progress of this one.
+    at_home(folder, &["snapshot", "accept", "builtin:standard", "--from", ".qkvet/shards", "--all"])
+        .expect(2, &["expected target builtin:standard, got builtin:flash"]);
+}
+
+#[test]
+fn bits_count_where_that_is_asked_for() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let with = |command: &str, target: &str, words: &[&str]| {
+        at_home(folder, &[&smoke(&["snapshot", command, target, "--snapshot", "s.yaml"])[..], words].concat())
+    };
+    with("record", "builtin:standard", &["--exact"]).expect(0, &[]);
+    with("check", "builtin:standard", &["--exact"]).expect(0, &["no change"]);
+    with("check", "builtin:standard", &[]).expect(0, &["no change"]);
+    let other = with("check", "builtin:flash", &["--exact"]);
+    other.expect(1, &["other bits", "sha256:"]);
+    // A run that did not look at bits says nothing of them, and loses none.
+    let before = text(&folder.join("s.yaml"));
+    with("record", "builtin:standard", &[]).expect(0, &["nothing to change"]);
+    assert_eq!(text(&folder.join("s.yaml")), before);
+}
+
+#[test]
+fn devices_and_contracts_lie_side_by_side() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let with = |command: &str, words: &[&str]| {
+        let words =
+            [&["snapshot", command, "builtin:flash", "--suite", "smoke", "--law", "value", "-q"], words].concat();
+        at_home(folder, &[&words[..], &["--dtype", "float32"]].concat())
+    };
+    with("record", &["--device-name", "cuda-sm90"]).expect(0, &[]);
+    let one = text(&file(folder, "builtin-flash"));
+    with("record", &["--device-name", "cuda-sm80"]).expect(0, &[" 0 replaced"]);
+    with("record", &["--device-name", "cuda-sm90", "--contract", "tf32"]).expect(0, &[" 0 replaced"]);
+    let all = read(&file(folder, "builtin-flash"));
+    let keys: Vec<(&str, &str)> = all.parts.iter().map(|part| (part.device.as_str(), part.contract.as_str())).collect();
+    assert_eq!(keys, [("cuda-sm80", "f32"), ("cuda-sm90", "f32"), ("cuda-sm90", "tf32")]);
+    with("check", &["--device-name", "cuda-sm80"]).expect(0, &["cuda-sm80", "no change"]);
+    with("check", &["--device-name", "cuda-sm90"]).expect(0, &["no change"]);
+    // Nothing recorded is nothing compared, which is not fine.
+    with("check", &["--device-name", "cuda-sm70"]).expect(4, &["nothing was compared", "new case"]);
+    assert!(one.len() * 3 > text(&file(folder, "builtin-flash")).len());
+}
+
+#[test]
+fn an_error_is_larger_when_rounding_does_not_explain_it() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let with = |command: &str, target: &str| {
+        let words =
+            ["snapshot", command, target, "--snapshot", "s.yaml", "--suite", "smoke", "-q", "--dtype", "float64"];
+        at_home(folder, &words)
+    };
+    // The tiled implementation has an exponential that is good to single precision by its contract.
+    with("record", "builtin:standard").expect(0, &[]);
+    with("check", "builtin:flash").expect(1, &["larger error", "PASS 2^"]);
+    with("record", "builtin:flash").expect(0, &["regression"]);
+    with("check", "builtin:standard").expect(0, &["smaller error"]);
+}
+
+#[test]
+fn wrong_files_are_told() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let check = smoke(&["snapshot", "check", "builtin:flash", "--snapshot", "s.yaml"]);
+    at_home(folder, &check).expect(2, &["snapshot at s.yaml: expected a readable file", "snapshot record"]);
+    at_home(folder, &["snapshot", "diff"]).expect(2, &["expected a JSON report"]);
+    let part = "  - {device: cpu, suite: smoke, seed: 0, dtype: float32, contract: f32, conventions: [], qkvet: '0', cases: {value: {c-0: PASS}}}\n";
+    let head = "format: qkvet-snapshot/1\ntarget: x\nparts:\n";
+    for (text, part) in [
+        (String::new(), "empty file"),
+        ("format: qkvet-snapshot/2\ntarget: x\nparts: []\n".to_owned(), "expected qkvet-snapshot/1"),
+        (format!("{head}{part}{part}"), "expected once, got twice"),
+        (format!("{head}{}", part.replace("PASS", "FINE")), "expected `VERDICT BAND FINDING`"),
+        (format!("{head}{}", part.replace("seed", "sed")), "did you mean `seed`?"),
+        (format!("{head}{}", part.replace("{c-0: PASS}", "{c-0: PASS, c-0: FAIL}")), "duplicate"),
+        ("a: &a [x]\nb: [*a".to_owned(), "error"),
+    ] {
+        std::fs::write(folder.join("s.yaml"), &text).expect("a file");
+        at_home(folder, &check).expect(2, &[part]);
+        at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"])).expect(2, &[part]);
+        assert_eq!(
+            std::fs::read_to_string(folder.join("s.yaml")).ok(),
+            Some(text),
+            "what cannot be read is not replaced"
+        );
+    }
+    std::fs::write(folder.join("s.yaml"), format!("{head}{part}")).expect("a file");
+    at_home(folder, &check).expect(4, &["1 missing", "nothing was compared"]);
+    at_home(folder, &[&check[..], &["--known", "k.yaml"]].concat())
+        .expect(2, &["--known: expected with `qkvet check`"]);
+    // The report of the run tells the same.
+    let json = run(folder, &[&check[..], &["--format", "json"]].concat()).json();
+    assert_eq!(json["snapshot"]["compared"], 0);
+    assert!(json["snapshot"]["changes"].as_array().is_some_and(|changes| !changes.is_empty()));
+    at_home(folder, &["report", "--format", "markdown"]).expect(0, &["## Snapshot", "nothing was compared"]);
+    at_home(folder, &["report", "--format", "html"]).expect(0, &["<h2 id=\"snapshot-title\">Snapshot</h2>"]);
+}
