@@ -112,6 +112,6 @@ impl Inline {
 }
 
 /// `A`, `B`, … for the entries of a list.
-pub(super) fn letter(at: usize) -> char {
+pub(crate) fn letter(at: usize) -> char {
     u8::try_from(at).ok().filter(|at| *at < 26).map_or('?', |at| char::from(b'A' + at))
 }

@@ -8,7 +8,19 @@ pub(super) fn print(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escape(&document.title), escape(&document.subtitle));
     for block in &document.blocks {
         text.push('\n');
-        text += &match block {
+        text += &printed(block);
+    }
+    text
+}
+
+/// Blocks one after the other, with a free line between them; room for answers is left to what shows them.
+pub(crate) fn blocks(blocks: &[Block]) -> String {
+    let is_shown = |block: &&Block| !matches!(block, Block::Room(_) | Block::Line(_));
+    blocks.iter().filter(is_shown).map(printed).collect::<Vec<_>>().join("\n")
+}
+
+fn printed(block: &Block) -> String {
+    match block {
             Block::Question { title, points } => format!("## {} ({points} points)\n", escape(title)),
             Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
             Block::Label(label) => format!("**{}**\n", escape(label)),
@@ -17,9 +29,7 @@ pub(super) fn print(document: &Document) -> String {
             Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
             Block::Room(lines) => "\\\n".repeat(*lines),
             Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
-        };
     }
-    text
 }
 
 fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {
@@ -49,7 +59,7 @@ fn display(line: &[Inline]) -> String {
     format!("$$\n{}\n$$\n", line.iter().map(part).collect::<String>())
 }
 
-fn inlines(line: &[Inline]) -> String {
+pub(crate) fn inlines(line: &[Inline]) -> String {
     line.iter()
         .map(|inline| match inline {
             Inline::Text(text) => escape(text),

@@ -9,8 +9,14 @@ mod solution;
 mod words;
 
 pub use document::{Block, Document, Format, Inline, Marker};
+pub(crate) use document::letter;
+pub(crate) use html::{Maths, escape, fragment, line_fragment};
+pub(crate) use markdown::{blocks as markdown_blocks, inlines as markdown_line};
+pub(crate) use sheet::{ask, how, number};
 pub use sheet::sheet_document;
 pub use solution::key_document;
+pub(crate) use solution::{rubric_lines, solution};
+pub(crate) use words::{blocks, line, part_letter};
 
 /// The document in a format.
 pub fn print(document: &Document, format: Format) -> String {

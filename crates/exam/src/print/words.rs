@@ -81,7 +81,7 @@ fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline
 }
 
 /// Prose as blocks.
-pub(super) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
+pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);
@@ -104,7 +104,7 @@ pub(super) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
 }
 
 /// Prose on one line.
-pub(super) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
+pub(crate) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
     let mut all = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);
@@ -118,6 +118,6 @@ pub(super) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
 }
 
 /// `a`, `b`, … for the parts of a question.
-pub(super) fn part_letter(at: usize) -> char {
+pub(crate) fn part_letter(at: usize) -> char {
     super::document::letter(at).to_ascii_lowercase()
 }

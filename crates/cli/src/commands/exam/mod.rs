@@ -1,6 +1,7 @@
-//! `qkvet exam`: problem sets to sheets and keys, and keys verified.
+//! `qkvet exam`: problem sets to sheets and keys, keys verified, exams in the formats of others.
 
 mod build;
+mod export;
 mod list;
 mod verify;
 
@@ -12,6 +13,7 @@ use crate::exit::Failure;
 pub(super) fn exam(command: &ExamCommand) -> Result<ExitCode, Failure> {
     match command {
         ExamCommand::Build(args) => build::build(args),
+        ExamCommand::Export(args) => export::export(args),
         ExamCommand::Verify { folder } => verify::verify(folder),
         ExamCommand::List => list::list(),
     }
