@@ -85,9 +85,7 @@ fn rubric(item: &Item) -> Vec<Value> {
         }
         Asked::TrueFalse(_) | Asked::Order(_) => mistakes(Vec::new()),
         Asked::Open(_) => {
-            let entry = |line: &Vec<crate::print::Inline>| {
-                json!({"description": markdown_blocks(&[Block::Paragraph(line.clone())]).trim(), "points": null})
-            };
+            let entry = |line: &Vec<crate::print::Inline>| json!({"description": markdown_blocks(&[Block::Paragraph(line.clone())]).trim(), "points": null});
             item.rubric.iter().map(entry).collect()
         }
     }

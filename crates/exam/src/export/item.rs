@@ -111,6 +111,9 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
     if let (Asked::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
         ask.push(Block::Paragraph(vec![Inline::text(how)]));
     }
+    if let Asked::Shape(_) = asked {
+        ask.push(Block::Paragraph(vec![Inline::text("Write it as numbers in parentheses, such as (2, 3).")]));
+    }
     Item {
         id: format!("{}{}", at + 1, part_letter(part_at)),
         question: at + 1,
@@ -127,7 +130,9 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
 fn asked(posed: &Posed<'_>, part: &PosedPart) -> Asked {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes)),
-        (_, Answer::Numbers { key, choices }) if !choices.is_empty() => Asked::One(offered(key, choices, &part.mistakes)),
+        (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
+            Asked::One(offered(key, choices, &part.mistakes))
+        }
         (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes)),
         (_, Answer::Largest(columns)) => {
             let cell = |(at, column): (usize, &usize)| {

@@ -48,15 +48,8 @@ pub enum Target {
 
 impl Target {
     /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::Moodle,
-        Self::Qti12,
-        Self::Qti21,
-        Self::PrairieLearn,
-        Self::Notebook,
-        Self::Gradescope,
-        Self::Csv,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Moodle, Self::Qti12, Self::Qti21, Self::PrairieLearn, Self::Notebook, Self::Gradescope, Self::Csv];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {

@@ -69,7 +69,9 @@ fn single(cell: &Cell, stem: String, credit: Credit) -> (&'static str, String, V
     let one = |entry: &Entry, fraction: u8, feedback: &str| {
         let answer = element("answer").with("fraction", fraction.to_string()).with("format", "moodle_auto_format");
         let answer = match entry {
-            Entry::Decimal { text: own, tolerance } => answer.child(text(own)).child(element("tolerance").text(tolerance)),
+            Entry::Decimal { text: own, tolerance } => {
+                answer.child(text(own)).child(element("tolerance").text(tolerance))
+            }
             Entry::Fraction(own) => answer.child(text(own)),
         };
         answer.child(html("feedback", &escape(feedback)))
@@ -98,7 +100,8 @@ fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
     let gap = |cell: &Cell| {
         let numerical = matches!(cell.right, Entry::Decimal { .. });
         let mut alternatives = vec![format!("={}", alternative(&cell.right))];
-        for (entry, says) in cell.wrong.iter().filter(|(entry, _)| matches!(entry, Entry::Decimal { .. }) == numerical) {
+        for (entry, says) in cell.wrong.iter().filter(|(entry, _)| matches!(entry, Entry::Decimal { .. }) == numerical)
+        {
             alternatives.push(format!("%{}%{}#{}", credit.entered(), alternative(entry), in_gap(says)));
         }
         let kind = if numerical { "NUMERICAL" } else { "SHORTANSWER" };

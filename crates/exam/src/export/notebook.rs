@@ -55,6 +55,7 @@ fn notebook(exam: &Exam, variant: &Variant, side: Side) -> Value {
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
+            "qkvet": {"exam": exam.id, "variant": variant.number},
         },
         "nbformat": 4,
         "nbformat_minor": 5,

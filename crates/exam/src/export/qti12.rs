@@ -16,6 +16,7 @@ const PLACES: usize = 4;
 
 const ITEMS: &str = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2";
 const PACKAGE: &str = "http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1";
+const CANVAS: &str = "http://canvas.instructure.com/xsd/cccv1p0";
 
 pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
     let mut files = Vec::new();
@@ -24,6 +25,7 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
         let entries = [
             ("imsmanifest.xml".to_owned(), manifest(&own).document()?),
             (format!("{own}/{own}.xml"), assessment(exam, variant, &own)?.document()?),
+            (format!("{own}/assessment_meta.xml"), meta(exam, variant, &own).document()?),
         ];
         files.push(secret(format!("{}-qti12.zip", variant.name), zipped(&entries)?));
     }
@@ -35,7 +37,14 @@ fn manifest(own: &str) -> Element {
     let resource = element("resource")
         .with("identifier", own)
         .with("type", "imsqti_xmlv1p2")
-        .child(element("file").with("href", file));
+        .child(element("file").with("href", file))
+        .child(element("dependency").with("identifierref", format!("{own}-meta")));
+    let meta = format!("{own}/assessment_meta.xml");
+    let about = element("resource")
+        .with("identifier", format!("{own}-meta"))
+        .with("type", "associatedcontent/imscc_xmlv1p1/learning-application-resource")
+        .with("href", meta.as_str())
+        .child(element("file").with("href", meta.as_str()));
     element("manifest")
         .with("identifier", format!("{own}-manifest"))
         .with("xmlns", PACKAGE)
@@ -45,7 +54,24 @@ fn manifest(own: &str) -> Element {
                 .child(element("schemaversion").text("1.1.3")),
         )
         .child(element("organizations"))
-        .child(element("resources").child(resource))
+        .child(element("resources").child(resource).child(about))
+}
+
+/// What Canvas reads beside the items.
+fn meta(exam: &Exam, variant: &Variant, own: &str) -> Element {
+    let points: u32 = variant.items.iter().map(|item| item.points).sum();
+    element("quiz")
+        .with("identifier", own)
+        .with("xmlns", CANVAS)
+        .child(element("title").text(title(exam, variant)))
+        .child(element("description"))
+        .child(element("quiz_type").text("assignment"))
+        .child(element("points_possible").text(points.to_string()))
+        .child(element("shuffle_answers").text("false"))
+}
+
+fn title(exam: &Exam, variant: &Variant) -> String {
+    format!("{}, variant {}", exam.title, variant.number)
 }
 
 fn assessment(exam: &Exam, variant: &Variant, own: &str) -> Result<Element, ExamError> {
@@ -53,17 +79,15 @@ fn assessment(exam: &Exam, variant: &Variant, own: &str) -> Result<Element, Exam
     for item in &variant.items {
         section = section.children(items(item, own, variant)?);
     }
-    let title = format!("{}, variant {}", exam.title, variant.number);
     let attempts = metadata(&[("cc_maxattempts", "1")]);
-    let assessment = element("assessment").with("ident", own).with("title", title).child(attempts).child(section);
+    let assessment =
+        element("assessment").with("ident", own).with("title", title(exam, variant)).child(attempts).child(section);
     Ok(element("questestinterop").with("xmlns", ITEMS).child(assessment))
 }
 
 fn metadata(fields: &[(&str, &str)]) -> Element {
     let field = |(label, entry): &(&str, &str)| {
-        element("qtimetadatafield")
-            .child(element("fieldlabel").text(*label))
-            .child(element("fieldentry").text(*entry))
+        element("qtimetadatafield").child(element("fieldlabel").text(*label)).child(element("fieldentry").text(*entry))
     };
     element("qtimetadata").children(fields.iter().map(field))
 }
@@ -133,9 +157,8 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
         Asked::Open(_) => {
             let fib = element("render_fib").child(label("answer1", None));
             let response = element("response_str").with("ident", "response1").with("rcardinality", "Single").child(fib);
-            let other = element("respcondition")
-                .with("continue", "No")
-                .child(element("conditionvar").child(element("other")));
+            let other =
+                element("respcondition").with("continue", "No").child(element("conditionvar").child(element("other")));
             vec![whole("essay_question", vec![response], vec![other], Vec::new())]
         }
     };
@@ -161,10 +184,7 @@ fn built(body: Body, item: &Item, own: &str) -> Element {
         .child(element("itemmetadata").child(metadata(&fields)))
         .child(element("presentation").child(html(&body.stem)).children(body.responses))
         .child(
-            element("resprocessing")
-                .child(element("outcomes").child(outcome))
-                .child(general)
-                .children(body.conditions),
+            element("resprocessing").child(element("outcomes").child(outcome)).child(general).children(body.conditions),
         )
         .child(feedback("general_fb", &solution))
         .children(body.feedback)

@@ -96,10 +96,7 @@ fn value(text: &str) -> Element {
 }
 
 fn declared(id: &str, cardinality: &str, base: &str) -> Element {
-    element("responseDeclaration")
-        .with("identifier", id)
-        .with("cardinality", cardinality)
-        .with("baseType", base)
+    element("responseDeclaration").with("identifier", id).with("cardinality", cardinality).with("baseType", base)
 }
 
 /// What differs between kinds of items.
@@ -135,9 +132,7 @@ fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
         .children(declarations)
         .child(outcome("SCORE", 0))
         .child(outcome("MAXSCORE", item.points))
-        .child(
-            element("itemBody").child(element("div").markup(shown(&item.stem()))).children(interactions),
-        )
+        .child(element("itemBody").child(element("div").markup(shown(&item.stem()))).children(interactions))
         .children(processing)
 }
 
@@ -162,7 +157,8 @@ fn numbers(rows: &[Vec<Cell>], points: u32, credit: Credit) -> Body {
                 Entry::Fraction(text) => ("string", text),
             };
             declarations.push(declared(&id, "single", base).child(element("correctResponse").child(value(right))));
-            let entry = element("textEntryInteraction").with("responseIdentifier", id.as_str()).with("expectedLength", "10");
+            let entry =
+                element("textEntryInteraction").with("responseIdentifier", id.as_str()).with("expectedLength", "10");
             cells.push(element("td").child(entry));
             let mut condition = element("responseCondition").child(scored("responseIf", &id, &cell.right, &share));
             for (wrong, _) in &cell.wrong {
@@ -208,9 +204,7 @@ fn by_map() -> Option<Element> {
 }
 
 fn mapping(entries: Vec<(String, String)>) -> Element {
-    let entry = |(key, points): (String, String)| {
-        element("mapEntry").with("mapKey", key).with("mappedValue", points)
-    };
+    let entry = |(key, points): (String, String)| element("mapEntry").with("mapKey", key).with("mappedValue", points);
     element("mapping").with("defaultValue", "0").children(entries.into_iter().map(entry))
 }
 
@@ -307,8 +301,7 @@ fn places(lines: &[Placed], points: u32) -> Body {
     if n < lines.len() {
         rights.push("has no place".to_owned());
     }
-    let lefts: Vec<_> =
-        lines.iter().map(|own| (line(&own.says), own.place.map_or(n, |place| place - 1))).collect();
+    let lefts: Vec<_> = lines.iter().map(|own| (line(&own.says), own.place.map_or(n, |place| place - 1))).collect();
     pairs(&lefts, &rights, points)
 }
 
@@ -332,7 +325,9 @@ mod tests {
 
     #[test]
     fn parts_are_hundredths() {
-        for (points, percent, expected) in [("4", 50, "2.00"), ("0.67", 50, "0.33"), ("1.5", 20, "0.30"), ("3", 0, "0.00")] {
+        for (points, percent, expected) in
+            [("4", 50, "2.00"), ("0.67", 50, "0.33"), ("1.5", 20, "0.30"), ("3", 0, "0.00")]
+        {
             assert_eq!(part_of(points, percent), expected);
         }
     }

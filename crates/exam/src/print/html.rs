@@ -6,6 +6,7 @@ use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, letter};
+use super::figure::svg;
 
 const STYLE: &str = "\
 :root { color-scheme: light }
@@ -54,7 +55,12 @@ pub(crate) enum Maths {
 /// Blocks one after the other; room for answers is left to what shows them.
 pub(crate) fn fragment(blocks: &[Block], maths: Maths) -> String {
     let is_shown = |block: &&Block| !matches!(block, Block::Room(_) | Block::Line(_));
-    blocks.iter().filter(is_shown).map(|block| printed(block, maths)).collect()
+    // What is not HTML has no place for drawings.
+    let plain = |block: &Block| match block {
+        Block::Figure(figure) => printed(&Block::Display(figure.written()), maths),
+        block => printed(block, maths),
+    };
+    blocks.iter().filter(is_shown).map(plain).collect()
 }
 
 /// A line of words and formulas.
@@ -76,6 +82,7 @@ fn printed(block: &Block, maths: Maths) -> String {
         Block::Paragraph(line) => format!("<p>{}</p>", inlines(line)),
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
         Block::List(marker, items) => list(*marker, items, maths),
+        Block::Figure(figure) => format!("<div class=\"display\">{}</div>", svg(figure)),
         Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
         Block::Line(before) => format!("<p class=\"line\">{}</p>", inlines(before)),
     }

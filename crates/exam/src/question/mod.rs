@@ -19,7 +19,7 @@ pub use check::{CheckedPart, CheckedQuestion};
 pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
-pub use prose::{Paragraph, Piece, prose};
+pub use prose::{Drawing, Paragraph, Piece, prose};
 pub use set::{Item, ProblemSet};
 
 /// One question with its parts; one file in `specs/exams/questions/`.
