@@ -13,7 +13,7 @@ const PREAMBLE: &str = "\
 #show heading: set block(above: 1.4em, below: .8em, sticky: true)
 #let tick = box(width: .75em, height: .75em, stroke: .5pt, baseline: .08em)
 #let points(n) = [#h(1fr)#text(size: .9em)[\\[#n\\]]]
-#let given(body) = block(inset: (left: 1.5em), breakable: true, body)
+#let given(body) = block(inset: (left: 1.5em), above: 1em, below: 1.1em, body)
 #let line-to-fill = box(width: 1fr, height: 1.2em, stroke: (bottom: .5pt))
 
 ";
