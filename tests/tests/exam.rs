@@ -7,8 +7,14 @@ use std::path::Path;
 
 use qkvet_tests::{Finished, root, run};
 
-const SETS: [&str; 5] =
-    ["cs189-discussion-10", "cs114b-written-4", "csci5922-problem-set-4", "transformer-worksheet", "tiny-head"];
+const SETS: [&str; 6] = [
+    "cs189-discussion-10",
+    "cs114b-written-4",
+    "csci5922-problem-set-4",
+    "transformer-worksheet",
+    "tiny-head",
+    "attention-in-depth",
+];
 
 fn build(set: &str, out: &Path, seed: &str) -> Finished {
     let out = out.display().to_string();

@@ -195,6 +195,11 @@ pub(crate) enum ExamCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Write an exam that was built in the format of a learning management system, as notebooks or as a table
+    #[command(
+        after_help = "Formats:\n  moodle        Moodle XML, a category for each variant\n  qti12         QTI 1.2 packages as Canvas imports them\n  qti21         QTI 2.1 packages\n  prairielearn  question folders of PrairieLearn\n  notebook      Jupyter notebooks with nbgrader's metadata, for students and for who teaches\n  gradescope    outlines with rubrics\n  csv           a table of answers\n\nWhat holds answers is below OUT/key, for its owner alone. An answer that a format cannot hold is an error."
+    )]
+    Export(ExamExportArgs),
     /// List problem sets and questions that are built in
     List,
     /// Write the beginning of a problem set, or of a worked solution
@@ -210,6 +215,28 @@ pub(crate) enum ExamCommand {
     )]
     CheckSolution(ExamCheckSolutionArgs),
 }
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExamExportArgs {
+    /// Folder that `qkvet exam build` wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Format
+    #[arg(long, value_name = "FORMAT", value_parser = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"])]
+    pub(crate) to: String,
+    /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21; 50 if not said)
+    #[arg(long, value_name = "PERCENT", value_parser = PERCENTS)]
+    pub(crate) mistakes_earn: Option<String>,
+    /// Percent that an option earns that a known mistake gives (moodle, qti21, prairielearn; 0 if not said)
+    #[arg(long, value_name = "PERCENT", value_parser = PERCENTS)]
+    pub(crate) options_earn: Option<String>,
+    /// Folder to write to: new or empty
+    #[arg(long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+}
+
+/// Whole percents that Moodle knows.
+const PERCENTS: [&str; 13] = ["0", "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90"];
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExamBuildArgs {

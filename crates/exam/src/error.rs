@@ -52,6 +52,18 @@ pub enum ExamError {
         /// The first that is wrong.
         reason: String,
     },
+    /// An answer or a wish that a format has no place for.
+    #[error("{place}: expected {expected}, got {got}\nhint: {hint}")]
+    NoPlace {
+        /// Format, variant and part.
+        place: String,
+        /// What the format can hold.
+        expected: String,
+        /// What it would have to.
+        got: String,
+        /// What to do.
+        hint: String,
+    },
     /// A key file that is not one.
     #[error("key: expected a key written by `qkvet exam build`, got {0}")]
     Key(String),

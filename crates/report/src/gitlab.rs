@@ -32,6 +32,9 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
         })
     };
     let entries: Vec<Value> = open_findings(summary).into_iter().map(|at| entry(&summary.findings[at])).collect();
-    serde_json::to_string_pretty(&entries).map(|text| visible_json(text) + "
-")
+    serde_json::to_string_pretty(&entries).map(|text| {
+        visible_json(text)
+            + "
+"
+    })
 }

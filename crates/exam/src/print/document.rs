@@ -1,6 +1,9 @@
 //! What a sheet or a key is made of.
 
-use qkvet_spec::syntax::Expr;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use crate::answer::{Numbers, decimals};
+use crate::question::Drawing;
 
 /// A printed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +14,13 @@ pub enum Format {
     Html,
     /// LaTeX source.
     Latex,
+    /// Typst source, for PDF.
+    Typst,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::Markdown, Self::Html, Self::Latex];
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Html, Self::Latex, Self::Typst];
 
     /// The end of file names.
     pub fn extension(self) -> &'static str {
@@ -23,6 +28,7 @@ impl Format {
             Self::Markdown => "md",
             Self::Html => "html",
             Self::Latex => "tex",
+            Self::Typst => "typ",
         }
     }
 }
@@ -69,6 +75,27 @@ pub enum Block {
     Room(usize),
     /// A line to write a short answer on, with what stands before it.
     Line(Vec<Inline>),
+    /// A matrix, drawn where the format can, else written out.
+    Figure(Figure),
+}
+
+/// A matrix to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// How.
+    pub drawing: Drawing,
+    /// The formula.
+    pub of: Expr,
+    /// Its values.
+    pub numbers: Numbers,
+}
+
+impl Figure {
+    /// `formula = numbers`, for what cannot draw.
+    pub(crate) fn written(&self) -> Vec<Inline> {
+        let (left, right) = (Box::new(self.of.clone()), Box::new(decimals(&self.numbers)));
+        vec![Inline::math(Expr { kind: ExprKind::Binary(BinaryOp::Eq, left, right), span: 0..0 })]
+    }
 }
 
 /// What stands before the entries of a list.
@@ -112,6 +139,6 @@ impl Inline {
 }
 
 /// `A`, `B`, … for the entries of a list.
-pub(super) fn letter(at: usize) -> char {
+pub(crate) fn letter(at: usize) -> char {
     u8::try_from(at).ok().filter(|at| *at < 26).map_or('?', |at| char::from(b'A' + at))
 }

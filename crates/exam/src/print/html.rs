@@ -1,9 +1,12 @@
 //! HTML with MathML: one file, no scripts, nothing fetched. Every formula has its words for screen readers.
+//!
+//! A fragment of it, which is well-formed XML, goes into the files of learning management systems.
 
 use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, letter};
+use super::figure::svg;
 
 const STYLE: &str = "\
 :root { color-scheme: light }
@@ -32,13 +35,41 @@ pub(super) fn print(document: &Document) -> String {
     text +=
         &format!("<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n", escape(&document.title), escape(&document.subtitle));
     for block in &document.blocks {
-        text += &printed(block);
+        text += &printed(block, Maths::MathMl);
         text.push('\n');
     }
     text + "</body>\n</html>\n"
 }
 
-fn printed(block: &Block) -> String {
+/// How formulas stand in HTML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maths {
+    /// As MathML with their words.
+    MathMl,
+    /// As LaTeX between `\(` and `\)`.
+    Parentheses,
+    /// As LaTeX between dollars.
+    Dollars,
+}
+
+/// Blocks one after the other; room for answers is left to what shows them.
+pub(crate) fn fragment(blocks: &[Block], maths: Maths) -> String {
+    let is_shown = |block: &&Block| !matches!(block, Block::Room(_) | Block::Line(_));
+    // What is not HTML has no place for drawings.
+    let plain = |block: &Block| match block {
+        Block::Figure(figure) => printed(&Block::Display(figure.written()), maths),
+        block => printed(block, maths),
+    };
+    blocks.iter().filter(is_shown).map(plain).collect()
+}
+
+/// A line of words and formulas.
+pub(crate) fn line_fragment(line: &[Inline], maths: Maths) -> String {
+    inlines(line, maths)
+}
+
+fn printed(block: &Block, maths: Maths) -> String {
+    let inlines = |line: &[Inline]| inlines(line, maths);
     match block {
         Block::Question { title, points } => {
             format!("<h2><span class=\"points\">{points} points</span>{}</h2>", escape(title))
@@ -50,15 +81,16 @@ fn printed(block: &Block) -> String {
         Block::Label(label) => format!("<p class=\"label\">{}</p>", escape(label)),
         Block::Paragraph(line) => format!("<p>{}</p>", inlines(line)),
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
-        Block::List(marker, items) => list(*marker, items),
+        Block::List(marker, items) => list(*marker, items, maths),
+        Block::Figure(figure) => format!("<div class=\"display\">{}</div>", svg(figure)),
         Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
         Block::Line(before) => format!("<p class=\"line\">{}</p>", inlines(before)),
     }
 }
 
-fn list(marker: Marker, items: &[Vec<Inline>]) -> String {
+fn list(marker: Marker, items: &[Vec<Inline>], maths: Maths) -> String {
     let entry = |(at, item): (usize, &Vec<Inline>)| {
-        let item = inlines(item);
+        let item = inlines(item, maths);
         match marker {
             Marker::Dot | Marker::Number => format!("<li>{item}</li>"),
             Marker::Letter => format!("<li>({}) {item}</li>", letter(at)),
@@ -74,13 +106,17 @@ fn list(marker: Marker, items: &[Vec<Inline>]) -> String {
     }
 }
 
-fn inlines(line: &[Inline]) -> String {
+fn inlines(line: &[Inline], maths: Maths) -> String {
     line.iter()
         .map(|inline| match inline {
             Inline::Text(text) => escape(text),
             Inline::Strong(text) => format!("<strong>{}</strong>", escape(text)),
             Inline::Code(code) => format!("<code>{}</code>", escape(code)),
-            Inline::Math(expr) => math(expr),
+            Inline::Math(expr) => match maths {
+                Maths::MathMl => math(expr),
+                Maths::Parentheses => format!("\\({}\\)", escape(&render(expr, Style::Latex))),
+                Maths::Dollars => format!("${}$", escape(&render(expr, Style::Latex))),
+            },
         })
         .collect()
 }
@@ -90,6 +126,6 @@ fn math(expr: &Expr) -> String {
     render(expr, Style::MathMl).replacen("<math ", &format!("<math alttext=\"{words}\" "), 1)
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -28,6 +28,9 @@ pub(super) fn print(document: &Document) -> String {
             Block::Label(label) => format!("\\textbf{{{}}}\n", escape(label)),
             Block::Paragraph(line) => format!("{}\n", inlines(line)),
             Block::Display(line) => format!("\\[\n{}\n\\]\n", line.iter().map(displayed).collect::<String>()),
+            Block::Figure(figure) => {
+                format!("\\[\n{}\n\\]\n", figure.written().iter().map(displayed).collect::<String>())
+            }
             Block::List(marker, items) => {
                 let items: String = items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect();
                 format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")

@@ -3,23 +3,40 @@
 use qkvet_prove::render::{Style, render};
 
 use super::document::{Block, Document, Inline, Marker, letter};
+use super::figure::svg;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escape(&document.title), escape(&document.subtitle));
     for block in &document.blocks {
         text.push('\n');
-        text += &match block {
-            Block::Question { title, points } => format!("## {} ({points} points)\n", escape(title)),
-            Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
-            Block::Label(label) => format!("**{}**\n", escape(label)),
-            Block::Paragraph(line) => format!("{}\n", inlines(line)),
-            Block::Display(line) => display(line),
-            Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
-            Block::Room(lines) => "\\\n".repeat(*lines),
-            Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
-        };
+        text += &printed(block);
     }
     text
+}
+
+/// Blocks one after the other, with a free line between them; room for answers is left to what shows them.
+pub(crate) fn blocks(blocks: &[Block]) -> String {
+    let is_shown = |block: &&Block| !matches!(block, Block::Room(_) | Block::Line(_));
+    // Many that show Markdown take drawings out.
+    let plain = |block: &Block| match block {
+        Block::Figure(figure) => display(&figure.written()),
+        block => printed(block),
+    };
+    blocks.iter().filter(is_shown).map(plain).collect::<Vec<_>>().join("\n")
+}
+
+fn printed(block: &Block) -> String {
+    match block {
+        Block::Question { title, points } => format!("## {} ({points} points)\n", escape(title)),
+        Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
+        Block::Label(label) => format!("**{}**\n", escape(label)),
+        Block::Paragraph(line) => format!("{}\n", inlines(line)),
+        Block::Display(line) => display(line),
+        Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
+        Block::Figure(figure) => format!("{}\n", svg(figure)),
+        Block::Room(lines) => "\\\n".repeat(*lines),
+        Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
+    }
 }
 
 fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {
@@ -49,7 +66,7 @@ fn display(line: &[Inline]) -> String {
     format!("$$\n{}\n$$\n", line.iter().map(part).collect::<String>())
 }
 
-fn inlines(line: &[Inline]) -> String {
+pub(crate) fn inlines(line: &[Inline]) -> String {
     line.iter()
         .map(|inline| match inline {
             Inline::Text(text) => escape(text),

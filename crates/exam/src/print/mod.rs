@@ -1,16 +1,24 @@
 //! Sheets and keys: one tree, printed in several formats.
 
 mod document;
+mod figure;
 mod html;
 mod latex;
 mod markdown;
 mod sheet;
 mod solution;
+mod typst;
 mod words;
 
-pub use document::{Block, Document, Format, Inline, Marker};
+pub(crate) use document::letter;
+pub use document::{Block, Document, Figure, Format, Inline, Marker};
+pub(crate) use html::{Maths, escape, fragment, line_fragment};
+pub(crate) use markdown::{blocks as markdown_blocks, inlines as markdown_line};
 pub use sheet::sheet_document;
+pub(crate) use sheet::{ask, how, number};
 pub use solution::key_document;
+pub(crate) use solution::{rubric_lines, solution};
+pub(crate) use words::{blocks, line, part_letter};
 
 /// The document in a format.
 pub fn print(document: &Document, format: Format) -> String {
@@ -18,5 +26,6 @@ pub fn print(document: &Document, format: Format) -> String {
         Format::Markdown => markdown::print(document),
         Format::Html => html::print(document),
         Format::Latex => latex::print(document),
+        Format::Typst => typst::print(document),
     }
 }

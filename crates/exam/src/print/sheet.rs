@@ -42,10 +42,15 @@ pub(super) fn head(posed: &Posed<'_>, at: usize) -> Vec<Block> {
     all
 }
 
+/// The words of a part, without its options.
+pub(crate) fn ask(posed: &Posed<'_>, part: &PosedPart) -> Vec<Block> {
+    blocks(posed, &posed.written(part).0.prompt)
+}
+
 /// A part as it is asked, with its options.
 pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block> {
     let (written, _) = posed.written(part);
-    let mut all = blocks(posed, &written.prompt);
+    let mut all = ask(posed, part);
     let text = match all.first_mut() {
         Some(Block::Paragraph(text)) => std::mem::take(text),
         _ => Vec::new(),
@@ -64,7 +69,7 @@ pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block
 }
 
 /// How the answer is to be given.
-fn how(answer: &AnswerSpec) -> Option<String> {
+pub(crate) fn how(answer: &AnswerSpec) -> Option<String> {
     Some(match answer {
         AnswerSpec::Value(value) => match value.places {
             Some(_) if value.choices => "Tick one.".to_owned(),
@@ -124,7 +129,7 @@ fn options(posed: &Posed<'_>, part: &PosedPart) -> Option<Block> {
 }
 
 /// Numbers as an option: as they are printed.
-pub(super) fn number(numbers: &Numbers) -> Vec<Inline> {
+pub(crate) fn number(numbers: &Numbers) -> Vec<Inline> {
     let shown = of_numbers(numbers);
     shown.decimals.or(shown.exact).map(Inline::math).into_iter().collect()
 }

@@ -35,7 +35,8 @@ pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proof
     document
 }
 
-fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> Vec<Block> {
+/// Answer, steps, proof, rubric, and what mistakes give.
+pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> Vec<Block> {
     let (written, checked) = posed.written(part);
     let mut all = vec![Block::Label("Answer".to_owned())];
     match (&written.answer, &part.answer) {
@@ -177,6 +178,16 @@ fn ordering_key(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<
         all.push(Block::List(Marker::Dot, ordering.strangers.iter().enumerate().map(stranger).collect()));
     }
     all
+}
+
+/// What is marked, where a person marks.
+pub(crate) fn rubric_lines(answer: &AnswerSpec) -> &[qkvet_spec::Formula] {
+    match answer {
+        AnswerSpec::Proof(proof) => &proof.rubric,
+        AnswerSpec::Design(design) => &design.rubric,
+        AnswerSpec::Text(text) => &text.rubric,
+        _ => &[],
+    }
 }
 
 fn rubric(posed: &Posed<'_>, rubric: &[qkvet_spec::Formula]) -> Vec<Block> {

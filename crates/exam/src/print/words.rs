@@ -3,10 +3,10 @@
 use qkvet_spec::Formula;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
-use super::document::{Block, Inline, Marker};
+use super::document::{Block, Figure, Inline, Marker};
 use crate::answer::{Numbers, decimals, formula, of_value};
 use crate::generate::Posed;
-use crate::question::{Paragraph, Piece, prose};
+use crate::question::{Drawing, Paragraph, Piece, prose};
 
 /// Decimals of values in prose and in steps that are not rational.
 pub(super) const PLACES: usize = 4;
@@ -64,6 +64,7 @@ fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline
             Piece::Code(code) => line.push(Inline::Code(code.clone())),
             Piece::Formula(expr) => line.push(Inline::math(expr.clone())),
             Piece::Value(expr) => line.push(Inline::math(one(posed, expr))),
+            Piece::Figure(..) => {}
             Piece::Equations(exprs) => {
                 for expr in exprs {
                     if !below.is_empty() {
@@ -81,7 +82,7 @@ fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline
 }
 
 /// Prose as blocks.
-pub(super) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
+pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);
@@ -99,12 +100,22 @@ pub(super) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
         if !below.is_empty() {
             blocks.push(Block::Display(below));
         }
+        blocks.extend(paragraph.pieces.iter().filter_map(|piece| match piece {
+            Piece::Figure(drawing, expr) => figure(posed, *drawing, expr),
+            _ => None,
+        }));
     }
     blocks
 }
 
+/// A matrix to be drawn; nothing where it has no numbers.
+fn figure(posed: &Posed<'_>, drawing: Drawing, expr: &Expr) -> Option<Block> {
+    let numbers = posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
+    Some(Block::Figure(Figure { drawing, of: expr.clone(), numbers }))
+}
+
 /// Prose on one line.
-pub(super) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
+pub(crate) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
     let mut all = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);
@@ -118,6 +129,6 @@ pub(super) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
 }
 
 /// `a`, `b`, … for the parts of a question.
-pub(super) fn part_letter(at: usize) -> char {
+pub(crate) fn part_letter(at: usize) -> char {
     super::document::letter(at).to_ascii_lowercase()
 }

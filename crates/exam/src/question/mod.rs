@@ -21,7 +21,7 @@ pub use credit::Credit;
 pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
-pub use prose::{Paragraph, Piece, prose};
+pub use prose::{Drawing, Paragraph, Piece, prose};
 pub use set::{Item, ProblemSet};
 
 /// One question with its parts; one file in `specs/exams/questions/`.

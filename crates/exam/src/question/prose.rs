@@ -1,7 +1,7 @@
 //! Prose with formulas in it.
 //!
 //! `$Q @ K.T$` is a formula, `$=S$` its value, `$$X; W$$` stands on a line of its own and says `X = value, W = value`,
-//! `` `code` `` is code. A blank line ends a paragraph; lines that begin with `- ` are a list.
+//! `$#A$` draws a matrix as a heat map, `$~A$` its rows as curves, `` `code` `` is code. A blank line ends a paragraph; lines that begin with `- ` are a list.
 
 use qkvet_spec::Formula;
 use qkvet_spec::syntax::{Expr, ExprError, parse};
@@ -28,6 +28,17 @@ pub enum Piece {
     Value(Expr),
     /// Formulas with their values, on a line of their own.
     Equations(Vec<Expr>),
+    /// The values of a matrix, drawn.
+    Figure(Drawing, Expr),
+}
+
+/// How a matrix is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawing {
+    /// A field for each entry, the darker the larger.
+    Heat,
+    /// A curve for each row.
+    Curves,
 }
 
 /// Reads prose.
@@ -76,10 +87,14 @@ fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
                 ExprError { span: start + error.span.start..start + error.span.end, ..error }
             })
         };
-        pieces.push(match (mark, formula.strip_prefix('=')) {
+        let first = formula.chars().next().filter(|first| "=#~".contains(*first));
+        let value = formula.strip_prefix(['=', '#', '~']).unwrap_or(formula);
+        pieces.push(match (mark, first) {
             ("`", _) => Piece::Code(inner[..end].to_owned()),
             ("$$", _) => Piece::Equations(formula.split(';').map(read).collect::<Result<_, _>>()?),
-            (_, Some(value)) => Piece::Value(read(value)?),
+            (_, Some('#')) => Piece::Figure(Drawing::Heat, read(value)?),
+            (_, Some('~')) => Piece::Figure(Drawing::Curves, read(value)?),
+            (_, Some(_)) => Piece::Value(read(value)?),
             (_, None) => Piece::Formula(read(formula)?),
         });
         rest = &inner[end + mark.len()..];
@@ -94,7 +109,7 @@ impl Piece {
     /// The formulas of which it prints the value.
     pub(super) fn values(&self) -> &[Expr] {
         match self {
-            Self::Value(expr) => std::slice::from_ref(expr),
+            Self::Value(expr) | Self::Figure(_, expr) => std::slice::from_ref(expr),
             Self::Equations(exprs) => exprs,
             Self::Text(_) | Self::Code(_) | Self::Formula(_) => &[],
         }
@@ -117,6 +132,13 @@ mod tests {
         assert!(matches!(&read[0].pieces[4], Piece::Text(space) if space == " "));
         assert!(matches!(&read[2].pieces[0], Piece::Text(words) if words == "two lines"));
         assert!(matches!(&read[3].pieces[0], Piece::Equations(two) if two.len() == 2));
+    }
+
+    #[test]
+    fn figures_are_told_by_their_first_sign() {
+        let read = prose(&formula("$#A$ and $~A.T$")).unwrap();
+        assert!(matches!(&read[0].pieces[0], Piece::Figure(Drawing::Heat, _)));
+        assert!(matches!(&read[0].pieces[2], Piece::Figure(Drawing::Curves, _)));
     }
 
     #[test]

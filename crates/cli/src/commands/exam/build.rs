@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use qkvet_exam::build::{File, Request};
+use qkvet_exam::build::Request;
 use qkvet_exam::key::Source;
 
 use super::super::setup;
@@ -17,12 +17,7 @@ use crate::exit::{Failure, HELD};
 
 pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     let out = &args.out;
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        let at = out.display();
-        return Err(Failure::Usage(format!(
-            "folder at {at}: expected a new or an empty one, got one with files in it"
-        )));
-    }
+    new_or_empty(out)?;
     let catalog = setup::catalog(None, None)?;
     let (set, own) = sources(&args.set)?;
     let request = Request { set, own, variants: usize::from(args.variants), seed: args.seed };
@@ -30,7 +25,7 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     for folder in ["student", "key"] {
         make_folder(&out.join(folder), folder == "key")?;
     }
-    files.iter().try_for_each(|file| write(out, file))?;
+    files.iter().try_for_each(|file| write(&out.join(&file.path), file.text.as_bytes(), file.secret))?;
     let sheets = files.iter().filter(|file| !file.secret).count();
     say!(
         "{}: {} variants of seed {}; {sheets} files in student/, {} in key/",
@@ -40,6 +35,17 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         files.len() - sheets
     );
     Ok(ExitCode::from(HELD))
+}
+
+/// What is there is never written over.
+pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        let at = out.display();
+        return Err(Failure::Usage(format!(
+            "folder at {at}: expected a new or an empty one, got one with files in it"
+        )));
+    }
+    Ok(())
 }
 
 /// The problem set that is named, and the questions beside it.
@@ -81,7 +87,8 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
     Ok((Source { path: file, text }, own))
 }
 
-fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
+/// A folder; a secret one only its owner can open.
+pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -94,17 +101,19 @@ fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
     builder.create(path).map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
 }
 
-fn write(out: &Path, file: &File) -> Result<(), Failure> {
-    let path = out.join(&file.path);
+/// A new file; a secret one only its owner can read.
+pub(super) fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Failure> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if file.secret {
+    if secret {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
+    #[cfg(not(unix))]
+    let _ = secret;
     options
-        .open(&path)
-        .and_then(|mut open| open.write_all(file.text.as_bytes()))
+        .open(path)
+        .and_then(|mut open| open.write_all(bytes))
         .map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))
 }

@@ -52,7 +52,7 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
 }
 
 /// Name and text of every key.
-fn keys(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn keys(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let path = folder.join("key");
     let at = path.display();
     let failed = |error: std::io::Error| Failure::Usage(format!("folder {at}: {error}"));

@@ -1,0 +1,95 @@
+//! A table for spreadsheets: a row for each entry of each part of each variant.
+
+use ::csv::WriterBuilder;
+
+use super::decimal::Entry;
+use super::gradescope::kind;
+use super::item::{Asked, Item};
+use super::{Exam, Exported, secret};
+use crate::error::ExamError;
+use crate::print::{letter, markdown_blocks};
+
+const COLUMNS: [&str; 10] =
+    ["variant", "part", "title", "points", "type", "entry", "answer", "tolerance", "mistakes", "prompt"];
+
+/// What stands in the columns `entry` to `mistakes`.
+struct Line {
+    entry: String,
+    answer: String,
+    tolerance: String,
+    mistakes: String,
+}
+
+pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
+    let failed = |error: &dyn std::fmt::Display| ExamError::Key(format!("a table that cannot be written: {error}"));
+    let mut table = WriterBuilder::new().from_writer(Vec::new());
+    table.write_record(COLUMNS).map_err(|error| failed(&error))?;
+    for variant in &exam.variants {
+        for item in &variant.items {
+            for Line { entry, answer, tolerance, mistakes } in lines(item) {
+                let (number, points) = (variant.number.to_string(), item.points.to_string());
+                let prompt = markdown_blocks(&item.ask);
+                let row = [
+                    number.as_str(),
+                    &item.id,
+                    &item.title,
+                    &points,
+                    kind(&item.asked),
+                    &entry,
+                    &answer,
+                    &tolerance,
+                    &mistakes,
+                    prompt.trim_end(),
+                ];
+                table.write_record(row).map_err(|error| failed(&error))?;
+            }
+        }
+    }
+    let bytes = table.into_inner().map_err(|error| failed(&error))?;
+    Ok(vec![secret(format!("{}.csv", exam.id), bytes)])
+}
+
+fn lines(item: &Item) -> Vec<Line> {
+    let text = |entry: &Entry| match entry {
+        Entry::Decimal { text, .. } | Entry::Fraction(text) => text.clone(),
+    };
+    let plain = |answer: String, mistakes: Vec<String>| {
+        vec![Line { entry: String::new(), answer, tolerance: String::new(), mistakes: mistakes.join("; ") }]
+    };
+    match &item.asked {
+        Asked::Numbers(rows) => {
+            let line = |cell: &super::item::Cell| Line {
+                entry: cell.label.clone(),
+                answer: text(&cell.right),
+                tolerance: match &cell.right {
+                    Entry::Decimal { tolerance, .. } => tolerance.clone(),
+                    Entry::Fraction(_) => String::new(),
+                },
+                mistakes: cell
+                    .wrong
+                    .iter()
+                    .map(|(entry, says)| format!("{}: {says}", text(entry)))
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            };
+            rows.iter().flatten().map(line).collect()
+        }
+        Asked::Shape(word) => {
+            plain(word.right.clone(), word.wrong.iter().map(|(wrong, says)| format!("{wrong}: {says}")).collect())
+        }
+        Asked::One(offers) => {
+            let right = offers.iter().position(|offer| offer.right).map_or('?', letter);
+            plain(right.to_string(), Vec::new())
+        }
+        Asked::TrueFalse(offers) => {
+            let words: Vec<&str> = offers.iter().map(|offer| if offer.right { "true" } else { "false" }).collect();
+            plain(words.join(" "), Vec::new())
+        }
+        Asked::Order(all) => {
+            let mut placed: Vec<_> = all.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
+            placed.sort_unstable();
+            plain(placed.iter().map(|(_, letter)| letter).collect(), Vec::new())
+        }
+        Asked::Open(_) => plain(String::new(), Vec::new()),
+    }
+}

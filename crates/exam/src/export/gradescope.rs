@@ -1,0 +1,92 @@
+//! An outline of the assignment with rubrics, by questions and parts, as Gradescope's own outlines have them.
+//!
+//! Gradescope publishes no format to import outlines from; this is for a script that fills its form.
+
+use serde_json::{Value, json};
+
+use super::item::{Asked, Item};
+use super::{Exam, Exported, Variant, secret};
+use crate::error::ExamError;
+use crate::print::{Block, markdown_blocks, markdown_line};
+
+pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
+    let file = |variant: &Variant| {
+        let text = serde_json::to_string_pretty(&outline(exam, variant));
+        let text = text.map_err(|error| ExamError::Key(error.to_string()))? + "\n";
+        Ok(secret(format!("{}-outline.json", variant.name), text))
+    };
+    exam.variants.iter().map(file).collect()
+}
+
+fn outline(exam: &Exam, variant: &Variant) -> Value {
+    let last = variant.items.last().map_or(0, |item| item.question);
+    let question = |number: usize| {
+        let items: Vec<&Item> = variant.items.iter().filter(|item| item.question == number).collect();
+        json!({
+            "number": number.to_string(),
+            "title": items.first().map(|item| item.title.as_str()).unwrap_or_default(),
+            "points": items.iter().map(|item| item.points).sum::<u32>(),
+            "parts": items.iter().map(|item| part(item)).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "format": "qkvet-exam-outline-1",
+        "title": exam.title,
+        "variant": variant.number,
+        "points": variant.items.iter().map(|item| item.points).sum::<u32>(),
+        "questions": (1..=last).map(question).collect::<Vec<_>>(),
+    })
+}
+
+fn part(item: &Item) -> Value {
+    json!({
+        "number": item.id,
+        "points": item.points,
+        "type": kind(&item.asked),
+        "prompt": markdown_blocks(&item.ask),
+        "solution": markdown_blocks(&item.solution),
+        "rubric": rubric(item),
+    })
+}
+
+pub(super) fn kind(asked: &Asked) -> &'static str {
+    match asked {
+        Asked::Numbers(rows) if rows.iter().map(Vec::len).sum::<usize>() == 1 => "number",
+        Asked::Numbers(_) => "matrix",
+        Asked::Shape(_) => "shape",
+        Asked::One(_) => "choice",
+        Asked::TrueFalse(_) => "statements",
+        Asked::Order(_) => "ordering",
+        Asked::Open(_) => "open",
+    }
+}
+
+/// Entries that a person ticks. Those of our own rubrics say themselves what they are worth.
+fn rubric(item: &Item) -> Vec<Value> {
+    let mistakes = |words: Vec<String>| -> Vec<Value> {
+        let mut all = vec![json!({"description": "Right", "points": item.points})];
+        all.extend(words.into_iter().map(|says| json!({"description": says, "points": null})));
+        all
+    };
+    match &item.asked {
+        Asked::Numbers(rows) => {
+            let mut all: Vec<String> = Vec::new();
+            for says in rows.iter().flatten().flat_map(|cell| &cell.wrong).flat_map(|(_, says)| says.split("; or: ")) {
+                if !all.iter().any(|other| other == says) {
+                    all.push(says.to_owned());
+                }
+            }
+            mistakes(all)
+        }
+        Asked::Shape(word) => mistakes(word.wrong.iter().map(|(_, says)| says.clone()).collect()),
+        Asked::One(offers) => {
+            let wrong = offers.iter().filter(|offer| !offer.right && !offer.because.is_empty());
+            mistakes(wrong.map(|offer| markdown_line(&offer.because)).collect())
+        }
+        Asked::TrueFalse(_) | Asked::Order(_) => mistakes(Vec::new()),
+        Asked::Open(_) => {
+            let entry = |line: &Vec<crate::print::Inline>| json!({"description": markdown_blocks(&[Block::Paragraph(line.clone())]).trim(), "points": null});
+            item.rubric.iter().map(entry).collect()
+        }
+    }
+}

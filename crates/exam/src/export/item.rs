@@ -1,0 +1,247 @@
+//! One part of a question as every format needs it: what is asked, what is right, what mistakes give.
+
+use super::decimal::{Entry, entry};
+use crate::answer::Numbers;
+use crate::build::Proofs;
+use crate::generate::{Answer, Mistaken, Posed, PosedPart};
+use crate::print::{Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution};
+use crate::question::{AnswerSpec, Choice, Ordering, Statement, Statements};
+
+/// A part of a question of one variant.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// `1a`: the number of the question and the letter of the part, as on the sheet.
+    pub(super) id: String,
+    /// Number of the question, from 1.
+    pub(super) question: usize,
+    /// Title of the question.
+    pub(super) title: String,
+    /// What a full answer is worth.
+    pub(super) points: u32,
+    /// What stands before the parts of the question.
+    pub(super) head: Vec<Block>,
+    /// What is asked.
+    pub(super) ask: Vec<Block>,
+    /// The answer.
+    pub(super) asked: Asked,
+    /// Answer, steps, proof and mistakes in words.
+    pub(super) solution: Vec<Block>,
+    /// What is marked, where a person marks.
+    pub(super) rubric: Vec<Vec<Inline>>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    /// Numbers, by rows.
+    Numbers(Vec<Vec<Cell>>),
+    /// Extents such as `(2, 3)`.
+    Shape(Word),
+    /// One of several options, in the order of the sheet.
+    One(Vec<Offer>),
+    /// Statements that are true or false.
+    TrueFalse(Vec<Offer>),
+    /// Lines in the order of the sheet.
+    Order(Vec<Placed>),
+    /// Words, formulas or a proof, which a person marks; so many lines.
+    Open(usize),
+}
+
+/// One number of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    /// `row 1, column 2`, or nothing where there is only one.
+    pub(super) label: String,
+    /// What is right.
+    pub(super) right: Entry,
+    /// What mistakes give, each with its words.
+    pub(super) wrong: Vec<(Entry, String)>,
+}
+
+/// A short text.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    /// Without spaces: `(2,3)`.
+    pub(super) right: String,
+    /// What mistakes give, each with its words.
+    pub(super) wrong: Vec<(String, String)>,
+}
+
+/// An option or a statement.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    /// What it says.
+    pub(super) says: Vec<Inline>,
+    /// Whether it is right.
+    pub(super) right: bool,
+    /// Why.
+    pub(super) because: Vec<Inline>,
+    /// Whether it is what a mistake in a computation gives.
+    pub(super) mistake: bool,
+}
+
+/// A line that has a place, or has none.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    /// Its letter.
+    pub(super) letter: char,
+    /// What it says.
+    pub(super) says: Vec<Inline>,
+    /// Its place, from 1.
+    pub(super) place: Option<usize>,
+    /// Why it has none.
+    pub(super) because: Vec<Inline>,
+}
+
+/// Every part of a variant, in order.
+pub(super) fn items(posed: &[Posed<'_>], proofs: &Proofs) -> Vec<Item> {
+    let of_question = |(at, posed): (usize, &Posed<'_>)| {
+        let of_part = |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs);
+        posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
+    };
+    posed.iter().enumerate().flat_map(of_question).collect()
+}
+
+fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proofs: &Proofs) -> Item {
+    let (written, _) = posed.written(part);
+    let question = &posed.question.question;
+    let asked = asked(posed, part);
+    let mut ask = ask(posed, part);
+    // How options and lines are answered is a matter of the format.
+    if let (Asked::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
+        ask.push(Block::Paragraph(vec![Inline::text(how)]));
+    }
+    if let Asked::Shape(_) = asked {
+        ask.push(Block::Paragraph(vec![Inline::text("Write it as numbers in parentheses, such as (2, 3).")]));
+    }
+    Item {
+        id: format!("{}{}", at + 1, part_letter(part_at)),
+        question: at + 1,
+        title: question.title.clone(),
+        points: written.points,
+        head: question.prompt.as_ref().map(|prompt| blocks(posed, prompt)).unwrap_or_default(),
+        ask,
+        asked,
+        solution: solution(posed, part, proofs),
+        rubric: rubric_lines(&written.answer).iter().map(|entry| line(posed, entry)).collect(),
+    }
+}
+
+fn asked(posed: &Posed<'_>, part: &PosedPart) -> Asked {
+    match (&posed.written(part).0.answer, &part.answer) {
+        (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes)),
+        (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
+            Asked::One(offered(key, choices, &part.mistakes))
+        }
+        (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes)),
+        (_, Answer::Largest(columns)) => {
+            let cell = |(at, column): (usize, &usize)| {
+                let right = entry(&column.to_string(), None);
+                vec![Cell { label: format!("row {}", at + 1), right, wrong: Vec::new() }]
+            };
+            Asked::Numbers(columns.iter().enumerate().map(cell).collect())
+        }
+        (AnswerSpec::Choice(choice), Answer::Choice(order)) => Asked::One(chosen(posed, choice, order)),
+        (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
+            Asked::TrueFalse(stated(posed, statements, picked))
+        }
+        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => Asked::Order(placed(posed, ordering, order)),
+        (AnswerSpec::Text(text), _) => Asked::Open(text.lines.unwrap_or(4).clamp(1, 40)),
+        _ => Asked::Open(9),
+    }
+}
+
+fn cells(key: &Numbers, mistakes: &[Mistaken]) -> Vec<Vec<Cell>> {
+    let n_cells: usize = key.rows.iter().map(Vec::len).sum();
+    let shape = |numbers: &Numbers| numbers.rows.iter().map(Vec::len).collect::<Vec<_>>();
+    let comparable: Vec<&Mistaken> = mistakes.iter().filter(|wrong| shape(&wrong.numbers) == shape(key)).collect();
+    let cell = |i: usize, j: usize, text: &str| {
+        let right = entry(text, key.places);
+        let mut wrong: Vec<(Entry, String)> = Vec::new();
+        for Mistaken { says, numbers } in &comparable {
+            let gives = entry(&numbers.rows[i][j], numbers.places);
+            if right.accepts(&gives) {
+                continue;
+            }
+            match wrong.iter_mut().find(|(other, _)| other.accepts(&gives)) {
+                Some((_, words)) => *words = format!("{words}; or: {says}"),
+                None => wrong.push((gives, says.clone())),
+            }
+        }
+        let label = if n_cells == 1 { String::new() } else { format!("row {}, column {}", i + 1, j + 1) };
+        Cell { label, right, wrong }
+    };
+    let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| cell(i, j, text)).collect();
+    key.rows.iter().enumerate().map(row).collect()
+}
+
+fn shape(key: &Numbers, mistakes: &[Mistaken]) -> Word {
+    let text = |numbers: &Numbers| {
+        let extents: Vec<&str> = numbers.rows.iter().flatten().map(String::as_str).collect();
+        format!("({})", extents.join(","))
+    };
+    let wrong = mistakes.iter().map(|mistake| (text(&mistake.numbers), mistake.says.clone())).collect();
+    Word { right: text(key), wrong }
+}
+
+fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken]) -> Vec<Offer> {
+    let offer = |choice: &Numbers| {
+        let says = mistakes.iter().find(|mistake| mistake.numbers.looks_like(choice)).map(|mistake| &mistake.says);
+        let right = choice.looks_like(key);
+        let because = says.filter(|_| !right).map(Inline::text).into_iter().collect();
+        Offer { says: number(choice), right, because, mistake: !right }
+    };
+    choices.iter().map(offer).collect()
+}
+
+fn chosen(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
+    let offer = |at: &usize| match at.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
+        None => Offer { says: line(posed, &choice.right), right: true, because: Vec::new(), mistake: false },
+        Some(Statement { says, because }) => {
+            Offer { says: line(posed, says), right: false, because: line(posed, because), mistake: false }
+        }
+    };
+    order.iter().map(offer).collect()
+}
+
+fn stated(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) -> Vec<Offer> {
+    let offer = |(right, at): &(bool, usize)| {
+        let bank = if *right { &statements.right } else { &statements.wrong };
+        let Statement { says, because } = bank.get(*at)?;
+        Some(Offer { says: line(posed, says), right: *right, because: line(posed, because), mistake: false })
+    };
+    picked.iter().filter_map(offer).collect()
+}
+
+fn placed(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Placed> {
+    let place = |(at, own): (usize, &usize)| {
+        let letter = letter(at);
+        if let Some(text) = ordering.lines.get(*own) {
+            return Some(Placed { letter, says: line(posed, text), place: Some(own + 1), because: Vec::new() });
+        }
+        let Statement { says, because } = ordering.strangers.get(own - ordering.lines.len())?;
+        Some(Placed { letter, says: line(posed, says), place: None, because: line(posed, because) })
+    };
+    order.iter().enumerate().filter_map(place).collect()
+}
+
+impl Word {
+    /// The ways to write it that are one.
+    pub(super) fn ways(text: &str) -> [String; 4] {
+        let bare = text.trim_matches(['(', ')']).to_owned();
+        let spaced = bare.replace(',', ", ");
+        [text.to_owned(), format!("({spaced})"), bare, spaced]
+    }
+}
+
+impl Item {
+    /// Everything that is shown.
+    pub(super) fn stem(&self) -> Vec<Block> {
+        [self.head.clone(), self.ask.clone()].concat()
+    }
+
+    /// `1a Title`.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.id, self.title)
+    }
+}

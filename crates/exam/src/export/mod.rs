@@ -1,0 +1,196 @@
+//! Exports: an exam that was built, in the formats of learning management systems, notebooks and tables.
+//!
+//! A format that must hold answers is written for the one who teaches: below `key/`, for its owner alone. What stands below
+//! `student/` holds neither answers nor the seed. What a format cannot hold is an error, and never left out.
+
+mod csv;
+mod decimal;
+mod gradescope;
+mod item;
+mod moodle;
+mod notebook;
+mod package;
+mod prairielearn;
+mod qti12;
+mod qti21;
+mod xml;
+
+use indexmap::IndexMap;
+use qkvet_spec::Catalog;
+
+use crate::answer::work;
+use crate::build::{Proofs, proofs};
+use crate::error::ExamError;
+use crate::generate::{Posed, PosedPart};
+use crate::key::Key;
+use crate::question::{Library, ProblemSet};
+use crate::verify::verify;
+use item::{Item, items};
+
+/// A format of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Moodle's XML.
+    Moodle,
+    /// QTI 1.2 as Canvas reads it.
+    Qti12,
+    /// QTI 2.1.
+    Qti21,
+    /// Folders of `PrairieLearn`.
+    PrairieLearn,
+    /// Jupyter notebooks with nbgrader's metadata.
+    Notebook,
+    /// An outline of an assignment with rubrics, as Gradescope has it.
+    Gradescope,
+    /// A table.
+    Csv,
+}
+
+impl Target {
+    /// Every format.
+    pub const ALL: [Self; 7] =
+        [Self::Moodle, Self::Qti12, Self::Qti21, Self::PrairieLearn, Self::Notebook, Self::Gradescope, Self::Csv];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Moodle => "moodle",
+            Self::Qti12 => "qti12",
+            Self::Qti21 => "qti21",
+            Self::PrairieLearn => "prairielearn",
+            Self::Notebook => "notebook",
+            Self::Gradescope => "gradescope",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+/// What a modelled mistake earns, in percent, where a format can say so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credit {
+    /// A number or a shape that was entered; absent: 50 where the format can say so.
+    pub entered: Option<u8>,
+    /// An option that was ticked; absent: nothing.
+    pub ticked: Option<u8>,
+}
+
+/// A file of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Path below the folder of the export.
+    pub path: String,
+    /// What stands in it.
+    pub bytes: Vec<u8>,
+    /// Whether only its owner may read it.
+    pub secret: bool,
+}
+
+/// One variant, ready to be written.
+struct Variant {
+    /// Its number, from 1.
+    number: usize,
+    /// `tiny-head-1`.
+    name: String,
+    items: Vec<Item>,
+}
+
+/// All variants of an exam.
+struct Exam {
+    id: String,
+    title: String,
+    /// Ids of items and questions are made from it and tell nothing of it.
+    seed: u64,
+    variants: Vec<Variant>,
+}
+
+/// The files of an exam in one format. `keys` are those that [`crate::build::build`] made for it, in order.
+///
+/// # Errors
+/// A key that the engine does not confirm, an answer that the format cannot hold, or credit that it cannot give.
+pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -> Result<Vec<Exported>, ExamError> {
+    let Some(first) = keys.first() else { return Err(ExamError::Key("none".to_owned())) };
+    credit.fits(target)?;
+    let (set, library) = first.sources(catalog)?;
+    let mut variants = Vec::new();
+    for key in keys {
+        if (&key.set, &key.own, key.seed) != (&first.set, &first.own, first.seed) {
+            return Err(ExamError::Key("keys of different exams".to_owned()));
+        }
+        if let Some(reason) = verify(key, &library, catalog).wrong.first() {
+            return Err(ExamError::Key(format!("variant {} with something wrong in it: {reason}", key.variant)));
+        }
+        let posed = posed(key, &library)?;
+        let questions: Vec<_> = posed.iter().map(|posed| posed.question).collect();
+        let proofs: Proofs = proofs(&questions, catalog)?;
+        let width = key.variants.to_string().len();
+        let name = format!("{}-{:0width$}", set.exam, key.variant);
+        variants.push(Variant { number: key.variant, name, items: items(&posed, &proofs) });
+    }
+    let ProblemSet { exam: id, title, .. } = set;
+    let exam = Exam { id, title, seed: first.seed, variants };
+    match target {
+        Target::Moodle => moodle::write(&exam, credit),
+        Target::Qti12 => qti12::write(&exam),
+        Target::Qti21 => qti21::write(&exam, credit),
+        Target::PrairieLearn => prairielearn::write(&exam, credit),
+        Target::Notebook => notebook::write(&exam),
+        Target::Gradescope => gradescope::write(&exam),
+        Target::Csv => csv::write(&exam),
+    }
+}
+
+impl Credit {
+    /// What a mistake earns that was entered, where the format can say so.
+    fn entered(self) -> u8 {
+        self.entered.unwrap_or(50)
+    }
+
+    /// What a mistake earns that was ticked.
+    fn ticked(self) -> u8 {
+        self.ticked.unwrap_or(0)
+    }
+
+    fn fits(self, target: Target) -> Result<(), ExamError> {
+        let entered = matches!(target, Target::Moodle | Target::Qti21);
+        let ticked = entered || target == Target::PrairieLearn;
+        let wrong = match self {
+            Self { entered: Some(_), .. } if !entered => "an entry",
+            Self { ticked: Some(_), .. } if !ticked => "an option",
+            _ => return Ok(()),
+        };
+        Err(ExamError::NoPlace {
+            place: format!("credit in {}", target.name()),
+            expected: "a format that gives part of the points for a mistake".to_owned(),
+            got: format!("a wish for {wrong}"),
+            hint: "moodle and qti21 give it for entries and options, prairielearn for options".to_owned(),
+        })
+    }
+}
+
+/// The questions of a key with their answers.
+fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamError> {
+    let mut all = Vec::new();
+    for keyed in &key.questions {
+        let Some(question) = library.get(&keyed.question) else {
+            return Err(ExamError::Key(format!("unknown question `{}`", keyed.question)));
+        };
+        let worked = work(&question.law, &keyed.drawn, &IndexMap::new()).map_err(|error| ExamError::NoValue {
+            question: keyed.question.clone(),
+            what: "let".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let part = |part: &crate::key::KeyedPart| PosedPart {
+            at: part.part - 1,
+            answer: part.answer.clone(),
+            mistakes: part.mistakes.clone(),
+        };
+        let parts = keyed.parts.iter().map(part).collect();
+        all.push(Posed { question, drawn: keyed.drawn.clone(), worked, parts });
+    }
+    Ok(all)
+}
+
+/// A file for the one who teaches.
+fn secret(path: String, text: impl Into<Vec<u8>>) -> Exported {
+    Exported { path: format!("key/{path}"), bytes: text.into(), secret: true }
+}

@@ -1,0 +1,187 @@
+//! Moodle's XML: one file with a category for each variant.
+//!
+//! A number is `numerical`, a matrix `cloze` with a gap for each entry, a shape `shortanswer`, options `multichoice`,
+//! statements and lines `matching`, everything else `essay` with rubric and solution for who marks it.
+
+use super::decimal::Entry;
+use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::xml::{Element, element};
+use super::{Credit, Exam, Exported, Variant, secret};
+use crate::error::ExamError;
+use crate::print::{Block, Inline, Marker, Maths, escape, fragment, line_fragment};
+
+pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamError> {
+    let mut quiz = element("quiz");
+    for variant in &exam.variants {
+        let path = format!("$course$/top/{}/Variant {}", exam.title.replace('/', "//"), variant.number);
+        quiz = quiz
+            .child(element("question").with("type", "category").child(element("category").child(text(&path))))
+            .children(variant.items.iter().map(|item| question(exam, variant, item, credit)));
+    }
+    Ok(vec![secret(format!("{}-moodle.xml", exam.id), quiz.document()?)])
+}
+
+fn text(words: &str) -> Element {
+    element("text").text(words)
+}
+
+fn html(name: &'static str, markup: &str) -> Element {
+    element(name).with("format", "html").child(element("text").cdata(markup))
+}
+
+fn shown(blocks: &[Block]) -> String {
+    fragment(blocks, Maths::Parentheses)
+}
+
+fn line(line: &[Inline]) -> String {
+    line_fragment(line, Maths::Parentheses)
+}
+
+fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Element {
+    let stem = shown(&item.stem());
+    let (kind, stem, answers) = match &item.asked {
+        Asked::Numbers(rows) => match rows.as_slice() {
+            [row] if row.len() == 1 => single(&row[0], stem, credit),
+            rows => ("cloze", stem + &gaps(rows, credit), Vec::new()),
+        },
+        Asked::Shape(word) => ("shortanswer", stem, words(word, credit)),
+        Asked::One(offers) => ("multichoice", stem, options(offers, credit)),
+        Asked::TrueFalse(offers) => ("matching", stem, statements(offers)),
+        Asked::Order(lines) => ("matching", stem, places(lines)),
+        Asked::Open(lines) => ("essay", stem, open(item, *lines)),
+    };
+    // A cloze question is worth one mark an entry in the bank, whatever stands here.
+    let points = if kind == "cloze" { format!(" ({} points)", item.points) } else { String::new() };
+    element("question")
+        .with("type", kind)
+        .child(element("name").child(text(&format!("{}{points}", item.name()))))
+        .child(html("questiontext", &stem))
+        .child(html("generalfeedback", &if kind == "essay" { String::new() } else { shown(&item.solution) }))
+        .child(element("defaultgrade").text(item.points.to_string()))
+        .child(element("penalty").text("0.3333333"))
+        .child(element("hidden").text("0"))
+        .child(element("idnumber").text(format!("{}-{}", variant.name, item.id)))
+        .children(answers)
+        .child(element("tags").child(element("tag").child(text(&exam.id))))
+}
+
+fn single(cell: &Cell, stem: String, credit: Credit) -> (&'static str, String, Vec<Element>) {
+    let one = |entry: &Entry, fraction: u8, feedback: &str| {
+        let answer = element("answer").with("fraction", fraction.to_string()).with("format", "moodle_auto_format");
+        let answer = match entry {
+            Entry::Decimal { text: own, tolerance } => {
+                answer.child(text(own)).child(element("tolerance").text(tolerance))
+            }
+            Entry::Fraction(own) => answer.child(text(own)),
+        };
+        answer.child(html("feedback", &escape(feedback)))
+    };
+    let numerical = matches!(cell.right, Entry::Decimal { .. });
+    let is_alike = |entry: &Entry| matches!(entry, Entry::Decimal { .. }) == numerical;
+    let mut answers = vec![one(&cell.right, 100, "")];
+    answers.extend(
+        cell.wrong.iter().filter(|(entry, _)| is_alike(entry)).map(|(entry, says)| one(entry, credit.entered(), says)),
+    );
+    (if numerical { "numerical" } else { "shortanswer" }, stem, answers)
+}
+
+/// Words inside a gap, where these signs mean something.
+fn in_gap(words: &str) -> String {
+    let words = escape(words);
+    words.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!"}#~/\"\\".contains(c)))).collect()
+}
+
+/// A table of gaps, one for each entry.
+fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
+    let alternative = |entry: &Entry| match entry {
+        Entry::Decimal { text, tolerance } => format!("{text}:{tolerance}"),
+        Entry::Fraction(text) => in_gap(text),
+    };
+    let gap = |cell: &Cell| {
+        let numerical = matches!(cell.right, Entry::Decimal { .. });
+        let mut alternatives = vec![format!("={}", alternative(&cell.right))];
+        for (entry, says) in cell.wrong.iter().filter(|(entry, _)| matches!(entry, Entry::Decimal { .. }) == numerical)
+        {
+            alternatives.push(format!("%{}%{}#{}", credit.entered(), alternative(entry), in_gap(says)));
+        }
+        let kind = if numerical { "NUMERICAL" } else { "SHORTANSWER" };
+        format!("<td>{{1:{kind}:{}}}</td>", alternatives.join("~"))
+    };
+    let row = |row: &Vec<Cell>| {
+        let label = match row.as_slice() {
+            [one] if !one.label.is_empty() => format!("<th>{}</th>", escape(&one.label)),
+            _ => String::new(),
+        };
+        format!("<tr>{label}{}</tr>", row.iter().map(gap).collect::<String>())
+    };
+    format!("<table><tbody>{}</tbody></table>", rows.iter().map(row).collect::<String>())
+}
+
+fn words(word: &Word, credit: Credit) -> Vec<Element> {
+    let one = |way: &String, fraction: u8, feedback: &str| {
+        element("answer")
+            .with("fraction", fraction.to_string())
+            .with("format", "moodle_auto_format")
+            .child(text(way))
+            .child(html("feedback", &escape(feedback)))
+    };
+    let mut all = vec![element("usecase").text("0")];
+    all.extend(Word::ways(&word.right).iter().map(|way| one(way, 100, "")));
+    for (wrong, says) in &word.wrong {
+        all.extend(Word::ways(wrong).iter().map(|way| one(way, credit.entered(), says)));
+    }
+    all
+}
+
+fn options(offers: &[Offer], credit: Credit) -> Vec<Element> {
+    let one = |offer: &Offer| {
+        let fraction = match offer {
+            Offer { right: true, .. } => 100,
+            Offer { mistake: true, .. } => credit.ticked(),
+            _ => 0,
+        };
+        html("answer", &format!("<p>{}</p>", line(&offer.says)))
+            .with("fraction", fraction.to_string())
+            .child(html("feedback", &line(&offer.because)))
+    };
+    // The order of the sheet is random already.
+    let mut all = vec![
+        element("single").text("true"),
+        element("shuffleanswers").text("false"),
+        element("answernumbering").text("ABCD"),
+    ];
+    all.extend(offers.iter().map(one));
+    all
+}
+
+fn matched(markup: &str, answer: &str) -> Element {
+    html("subquestion", markup).child(element("answer").child(text(answer)))
+}
+
+fn statements(offers: &[Offer]) -> Vec<Element> {
+    let mut all = vec![element("shuffleanswers").text("false")];
+    all.extend(offers.iter().map(|offer| matched(&line(&offer.says), if offer.right { "true" } else { "false" })));
+    all
+}
+
+fn places(lines: &[Placed]) -> Vec<Element> {
+    let place = |place: Option<usize>| place.map_or("has no place".to_owned(), |place| format!("line {place}"));
+    let mut all = vec![element("shuffleanswers").text("false")];
+    all.extend(lines.iter().map(|own| matched(&line(&own.says), &place(own.place))));
+    all
+}
+
+fn open(item: &Item, lines: usize) -> Vec<Element> {
+    let rubric = Block::List(Marker::Dot, item.rubric.clone());
+    let grader = if item.rubric.is_empty() { String::new() } else { shown(&[rubric]) } + &shown(&item.solution);
+    // Heights that the form offers.
+    let height = [2, 3, 5, 10, 15, 20, 25, 30, 35, 40].into_iter().find(|height| *height >= lines).unwrap_or(40);
+    vec![
+        element("responseformat").text("editor"),
+        element("responserequired").text("1"),
+        element("responsefieldlines").text(height.to_string()),
+        element("attachments").text("0"),
+        element("attachmentsrequired").text("0"),
+        html("graderinfo", &grader),
+    ]
+}

@@ -1,0 +1,210 @@
+//! Jupyter notebooks with nbgrader's metadata: one for students, one with solutions and tests, from which nbgrader makes the same.
+//!
+//! The cell of an answer says which part it answers: `qkvet: {part: 1a}`.
+
+use serde_json::{Value, json};
+
+use super::decimal::Entry;
+use super::item::{Asked, Cell, Item, Word};
+use super::{Exam, Exported, Variant, secret};
+use crate::error::ExamError;
+use crate::print::{Block, Inline, letter, markdown_blocks, markdown_line};
+
+/// Who a notebook is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Student,
+    Key,
+}
+
+pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
+    let mut files = Vec::new();
+    for variant in &exam.variants {
+        let text = |side| {
+            serde_json::to_string_pretty(&notebook(exam, variant, side))
+                .map(|text| text + "\n")
+                .map_err(|error| ExamError::Key(error.to_string()))
+        };
+        files.push(Exported {
+            path: format!("student/{}.ipynb", variant.name),
+            bytes: text(Side::Student)?.into_bytes(),
+            secret: false,
+        });
+        files.push(secret(format!("{}.ipynb", variant.name), text(Side::Key)?));
+    }
+    Ok(files)
+}
+
+fn notebook(exam: &Exam, variant: &Variant, side: Side) -> Value {
+    let points: u32 = variant.items.iter().map(|item| item.points).sum();
+    let title = format!("# {}\n\nVariant {} · {points} points\n", exam.title, variant.number);
+    let mut cells = vec![cell("markdown", "title", json!({}), &title)];
+    let mut question = 0;
+    for item in &variant.items {
+        if item.question != question {
+            question = item.question;
+            let head = format!("## {question}. {}\n\n{}", item.title, markdown_blocks(&item.head));
+            cells.push(locked(&format!("q{question}-text"), &head));
+        }
+        let ask = format!("**({})** *[{}]*\n\n{}{}", item.id, item.points, markdown_blocks(&item.ask), options(item));
+        cells.push(locked(&format!("q{}-text", item.id), &ask));
+        cells.extend(answer(item, side));
+    }
+    json!({
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "qkvet": {"exam": exam.id, "variant": variant.number},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    })
+}
+
+fn cell(kind: &str, id: &str, metadata: Value, source: &str) -> Value {
+    let lines: Vec<&str> = source.trim_end().split_inclusive('\n').collect();
+    let mut cell = json!({"cell_type": kind, "id": id, "metadata": metadata, "source": lines});
+    if kind == "code" {
+        cell["execution_count"] = Value::Null;
+        cell["outputs"] = json!([]);
+    }
+    cell
+}
+
+/// Words that students leave as they are.
+fn locked(id: &str, source: &str) -> Value {
+    cell("markdown", id, json!({"nbgrader": graded(id, None, false, true)}), source)
+}
+
+fn graded(id: &str, points: Option<u32>, solution: bool, locked: bool) -> Value {
+    let mut metadata = json!({
+        "schema_version": 3,
+        "grade_id": id,
+        "grade": points.is_some(),
+        "solution": solution,
+        "locked": locked,
+    });
+    if let Some(points) = points {
+        metadata["points"] = json!(points);
+    }
+    metadata
+}
+
+/// Options, statements and lines under their letters.
+fn options(item: &Item) -> String {
+    let listed = |says: Vec<&[Inline]>| -> String {
+        let one = |(at, says): (usize, &&[Inline])| format!("- ({}) {}\n", letter(at), markdown_line(says));
+        format!("\n{}", says.iter().enumerate().map(one).collect::<String>())
+    };
+    match &item.asked {
+        Asked::One(offers) | Asked::TrueFalse(offers) => listed(offers.iter().map(|offer| &offer.says[..]).collect()),
+        Asked::Order(lines) => listed(lines.iter().map(|own| &own.says[..]).collect()),
+        Asked::Numbers(_) | Asked::Shape(_) | Asked::Open(_) => String::new(),
+    }
+}
+
+/// The cell of the answer, and of its test.
+fn answer(item: &Item, side: Side) -> Vec<Value> {
+    let id = format!("q{}", item.id);
+    let tagged = |graded: Value| json!({"qkvet": {"part": item.id}, "nbgrader": graded});
+    if let Asked::Open(_) = item.asked {
+        let source = match side {
+            Side::Student => "*Write your answer here.*".to_owned(),
+            Side::Key => markdown_blocks(&[item.solution.clone(), marked(item)].concat()),
+        };
+        return vec![cell("markdown", &id, tagged(graded(&id, Some(item.points), true, false)), &source)];
+    }
+    let (how, right, test) = form(item);
+    let name = format!("answer_{}", item.id);
+    let (source, test) = match side {
+        Side::Student => (format!("# {how}\n{name} = None\n"), String::new()),
+        Side::Key => (
+            format!("# {how}\n### BEGIN SOLUTION\n{name} = {right}\n### END SOLUTION\n"),
+            format!("### BEGIN HIDDEN TESTS\n{test}### END HIDDEN TESTS\n"),
+        ),
+    };
+    let test = format!("# Marks the answer to {}: what stands here is run again by who teaches.\n{test}", item.id);
+    let test_id = format!("{id}-test");
+    vec![
+        cell("code", &id, tagged(graded(&id, None, true, false)), &source),
+        cell("code", &test_id, json!({"nbgrader": graded(&test_id, Some(item.points), false, true)}), &test),
+    ]
+}
+
+fn marked(item: &Item) -> Vec<Block> {
+    if item.rubric.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::List(crate::print::Marker::Dot, item.rubric.clone())]
+}
+
+/// How to write an answer, the right one, and a test whose last value is what it earns.
+fn form(item: &Item) -> (String, String, String) {
+    let (name, points) = (format!("answer_{}", item.id), item.points);
+    let same = |right: &str| format!("{points} if {name} == {right} else 0\n");
+    match &item.asked {
+        Asked::Numbers(rows) => {
+            let flat: Vec<&Cell> = rows.iter().flatten().collect();
+            let text = |cell: &Cell| match &cell.right {
+                Entry::Decimal { text, .. } => text.clone(),
+                Entry::Fraction(text) => format!("\"{text}\""),
+            };
+            let row = |row: &Vec<Cell>| format!("[{}]", row.iter().map(text).collect::<Vec<_>>().join(", "));
+            let (how, right) = match flat.as_slice() {
+                [one] => ("A number; a fraction as text, such as \"1/3\".", text(one)),
+                _ => (
+                    "A matrix by rows, such as [[1, 2], [3, 4]]; fractions as text, such as \"1/3\".",
+                    format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", ")),
+                ),
+            };
+            (how.to_owned(), right, entries(&name, points, &flat))
+        }
+        Asked::Shape(Word { right, .. }) => {
+            let extents = right.trim_matches(['(', ')']).split(',').collect::<Vec<_>>().join(", ");
+            let right = format!("({extents},)");
+            let test = format!("{points} if tuple({name}) == {right} else 0\n");
+            ("A shape, such as (2, 3).".to_owned(), right, test)
+        }
+        Asked::One(offers) => {
+            let at = offers.iter().position(|offer| offer.right).map_or('?', letter);
+            let right = format!("\"{at}\"");
+            ("The letter of one option, such as \"A\".".to_owned(), right.clone(), same(&right))
+        }
+        Asked::TrueFalse(offers) => {
+            let words: Vec<&str> = offers.iter().map(|offer| if offer.right { "True" } else { "False" }).collect();
+            let right = format!("[{}]", words.join(", "));
+            let n = offers.len();
+            let test = format!(
+                "_right = {right}\n{points} * sum(a is b for a, b in zip({name}, _right)) / {n} if len({name}) == {n} else 0\n"
+            );
+            ("For each statement True or False, such as [True, False].".to_owned(), right, test)
+        }
+        Asked::Order(lines) => {
+            let mut placed: Vec<_> = lines.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
+            placed.sort_unstable();
+            let letters: String = placed.iter().map(|(_, letter)| letter).collect();
+            let right = format!("\"{letters}\"");
+            ("Letters in the right order, such as \"BCA\".".to_owned(), right.clone(), same(&right))
+        }
+        Asked::Open(_) => (String::new(), String::new(), String::new()),
+    }
+}
+
+/// Every entry is worth its share; sums are exact.
+fn entries(name: &str, points: u32, flat: &[&Cell]) -> String {
+    let pair = |cell: &&Cell| match &cell.right {
+        Entry::Decimal { text, tolerance } => format!("(\"{text}\", \"{tolerance}\")"),
+        Entry::Fraction(text) => format!("(\"{text}\", \"0\")"),
+    };
+    let n = flat.len();
+    let key = flat.iter().map(pair).collect::<Vec<_>>().join(", ");
+    format!(
+        "from fractions import Fraction\n\
+         _key = [{key}]\n\
+         _rows = {name} if isinstance({name}, (list, tuple)) else [{name}]\n\
+         _flat = [x for row in _rows for x in (row if isinstance(row, (list, tuple)) else [row])]\n\
+         _hits = [abs(Fraction(str(x)) - Fraction(k)) <= Fraction(t) for x, (k, t) in zip(_flat, _key)]\n\
+         {points} * sum(_hits) / {n} if len(_flat) == {n} else 0\n"
+    )
+}

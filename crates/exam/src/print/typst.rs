@@ -1,0 +1,96 @@
+//! Typst source, from which `typst compile --pdf-standard ua-1` makes an accessible PDF: every formula has its words.
+
+use qkvet_prove::render::{Style, render};
+use qkvet_spec::syntax::Expr;
+
+use super::document::{Block, Document, Inline, Marker, letter};
+
+const PREAMBLE: &str = "\
+#set page(paper: \"a4\", margin: 22mm, numbering: \"1\")
+#set text(size: 11pt, lang: \"en\")
+#set par(leading: .6em, spacing: .9em)
+#set heading(bookmarked: true)
+#show heading: set block(above: 1.4em, below: .8em, sticky: true)
+#let tick = box(width: .75em, height: .75em, stroke: .5pt, baseline: .08em)
+#let points(n) = [#h(1fr)#text(size: .9em)[\\[#n\\]]]
+#let given(body) = block(inset: (left: 1.5em), above: 1em, below: 1.1em, body)
+#let line-to-fill = box(width: 1fr, height: 1.2em, stroke: (bottom: .5pt))
+
+";
+
+pub(super) fn print(document: &Document) -> String {
+    let (title, subtitle) = (quoted(&document.title), quoted(&document.subtitle));
+    let mut text = format!("#set document(title: {title})\n{PREAMBLE}#heading(level: 1, {title})\n#{subtitle};\n");
+    for block in &document.blocks {
+        text.push('\n');
+        text += &printed(block);
+        text.push('\n');
+    }
+    text
+}
+
+fn printed(block: &Block) -> String {
+    match block {
+        Block::Question { title, points } => {
+            format!("#heading(level: 2, [#{};#points({points})])", quoted(title))
+        }
+        Block::Part { letter, points, text } => {
+            format!("#block(above: 1.3em, sticky: true)[*({letter})* {}#points({points})]", inlines(text))
+        }
+        Block::Label(label) => format!("#block(sticky: true, strong({}))", quoted(label)),
+        Block::Paragraph(line) => format!("{}\n", inlines(line)),
+        Block::Display(line) => format!("#given[{}]", inlines(line)),
+        Block::List(marker, items) => list(*marker, items),
+        Block::Figure(figure) => format!("#given[{}]", inlines(&figure.written())),
+        Block::Room(lines) => format!("#v({}mm)", lines * 7),
+        Block::Line(before) => format!("{}#line-to-fill\n", inlines(before)),
+    }
+}
+
+fn list(marker: Marker, items: &[Vec<Inline>]) -> String {
+    let entry = |(at, item): (usize, &Vec<Inline>)| {
+        let item = inlines(item);
+        match marker {
+            Marker::Dot | Marker::Number => format!("[{item}]"),
+            Marker::Letter => format!("[({}) {item}]", letter(at)),
+            Marker::Box => format!("[#tick ({}) {item}]", letter(at)),
+            Marker::TrueFalse => format!("[#tick true #tick false: {item}]"),
+        }
+    };
+    let items: Vec<String> = items.iter().enumerate().map(entry).collect();
+    let items = items.join(", ");
+    match marker {
+        Marker::Number => format!("#enum({items})"),
+        Marker::Dot => format!("#list({items})"),
+        Marker::Letter | Marker::Box | Marker::TrueFalse => format!("#list(marker: [], {items})"),
+    }
+}
+
+fn inlines(line: &[Inline]) -> String {
+    line.iter()
+        .map(|inline| match inline {
+            Inline::Text(text) => format!("#{};", quoted(text)),
+            Inline::Strong(text) => format!("#strong({});", quoted(text)),
+            Inline::Code(code) => format!("#raw({});", quoted(code)),
+            Inline::Math(expr) => math(expr),
+        })
+        .collect()
+}
+
+fn math(expr: &Expr) -> String {
+    let words = quoted(&render(expr, Style::Words));
+    format!("#math.equation(alt: {words}, $display({})$);", render(expr, Style::Typst))
+}
+
+/// A string of Typst: nothing in it is markup.
+fn quoted(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            c if c.is_control() => " ".to_owned(),
+            c => c.to_string(),
+        })
+        .collect();
+    format!("\"{text}\"")
+}

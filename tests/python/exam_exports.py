@@ -1,0 +1,278 @@
+"""Checks what `qkvet exam export` wrote: FOLDER/FORMAT for each format, FOLDER/exam for the exam itself.
+
+With QKVET_TEST_QTI_XSD the folder of 1EdTech's schemas, packages of QTI 2.1 are validated against them as well.
+"""
+
+import html.parser
+import io
+import json
+import os
+import re
+import sys
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import typst
+from lxml import etree
+from qti_convert import upgrade_qti2_to_qti3
+
+FOLDER = Path(sys.argv[1])
+# Those that Moodle knows, of what we write.
+FRACTIONS = {100, 90, 80, 75, 70, 60, 50, 40, 30, 25, 20, 10, 5, 0}
+# Moodle's own expressions (question/type/multianswer), shortened to what we write.
+NUMBER = r"-?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
+GAP = re.compile(r"\{1:(NUMERICAL|SHORTANSWER):((?:\\.|[^}\\])*)\}")
+ALTERNATIVE = re.compile(rf"(?:=|%[0-9]+%)(?:{NUMBER}:{NUMBER}|-?[0-9]+\\/[0-9]+)(?:#(?:\\.|[^~}}#\\])*)?")
+
+
+def bare(tag):
+    return tag.split("}")[-1]
+
+
+def files(form, pattern):
+    found = sorted((FOLDER / form).glob(pattern))
+    assert found, f"{form}: no {pattern}"
+    return found
+
+
+def moodle():
+    kinds = set()
+    for path in files("moodle", "key/*.xml"):
+        names = set()
+        for question in ElementTree.parse(path).getroot():
+            kind = question.get("type")
+            kinds.add(kind)
+            if kind == "category":
+                assert question.findtext("category/text").startswith("$course$/top/")
+                continue
+            assert question.findtext("name/text").strip() and question.findtext("questiontext/text").strip()
+            number = question.findtext("idnumber")
+            assert number not in names, number
+            names.add(number)
+            answers = question.findall("answer")
+            for answer in answers:
+                assert int(answer.get("fraction")) in FRACTIONS, answer.get("fraction")
+                if kind == "numerical":
+                    assert re.fullmatch(NUMBER, answer.findtext("text")) and Decimal(answer.findtext("tolerance")) >= 0
+            if kind in ("numerical", "shortanswer", "multichoice"):
+                assert sum(answer.get("fraction") == "100" for answer in answers) >= 1, number
+            if kind == "multichoice":
+                texts = [answer.findtext("text") for answer in answers]
+                assert len(texts) == len(set(texts)) >= 2, number
+            if kind == "matching":
+                assert len(question.findall("subquestion")) >= 2, number
+            if kind == "cloze":
+                text = question.findtext("questiontext/text")
+                gaps = GAP.findall(text)
+                assert len(gaps) == text.count("{1:") >= 2, number
+                for _, inside in gaps:
+                    for alternative in re.split(r"(?<!\\)~", inside):
+                        assert ALTERNATIVE.fullmatch(alternative), alternative
+    print("moodle:", " ".join(sorted(kinds)))
+
+
+def packages(form):
+    for path in files(form, "key/*.zip"):
+        archive = zipfile.ZipFile(path)
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+        manifest = ElementTree.fromstring(archive.read("imsmanifest.xml"))
+        listed = {e.get("href") for e in manifest.iter() if bare(e.tag) == "file"}
+        assert listed == names - {"imsmanifest.xml"}, (listed, names)
+        yield archive
+
+
+def qti12():
+    n = 0
+    for archive in packages("qti12"):
+        name = next(name for name in archive.namelist() if name.count("/") and not name.endswith("meta.xml"))
+        for item in ElementTree.fromstring(archive.read(name)).iter():
+            if bare(item.tag) == "item":
+                n += 1
+                canvas_item(item)
+    print("qti12:", n, "items")
+
+
+def canvas_item(item):
+    """Marks answers as the processing of the item says: one is worth everything, some other is not."""
+    parts = {e.get("ident"): e for e in item.iter() if bare(e.tag) in ("response_str", "response_lid")}
+    labels = [e.get("ident") for e in item.iter() if bare(e.tag) == "response_label"]
+    fields = {e[0].text: e[1].text for e in item.iter() if bare(e.tag) == "qtimetadatafield"}
+    kind = fields["question_type"]
+    assert Decimal(fields["points_possible"]) > 0
+    linked = {e.get("linkrefid") for e in item.iter() if bare(e.tag) == "displayfeedback"}
+    assert linked == {e.get("ident") for e in item.iter() if bare(e.tag) == "itemfeedback"}
+    asked = [e for e in item.iter() if bare(e.tag) in ("varequal", "vargte", "varlte")]
+    assert all(e.get("respident") in parts for e in asked)
+
+    def holds(condition, given):
+        tag, value = bare(condition.tag), condition.text
+        if tag in ("and", "or", "conditionvar"):
+            # Conditions side by side are alternatives, as in short answers.
+            return (all if tag == "and" else any)(holds(child, given) for child in condition)
+        if tag == "other":
+            return True
+        own = given[condition.get("respident")]
+        if kind == "numerical_question":
+            own, value = Decimal(own), Decimal(value)
+        return {"varequal": own == value, "vargte": own >= value, "varlte": own <= value}[tag]
+
+    def score(given):
+        total = Decimal(0)
+        for condition in (e for e in item.iter() if bare(e.tag) == "respcondition"):
+            sets = [e for e in condition if bare(e.tag) == "setvar"]
+            if sets and holds(next(e for e in condition if bare(e.tag) == "conditionvar"), given):
+                total = Decimal(sets[0].text) + (total if sets[0].get("action") == "Add" else 0)
+        return total
+
+    if kind == "essay_question":
+        return
+    if kind == "matching_question":
+        right = {e.get("respident"): e.text for e in asked}
+        assert set(right) == set(parts)
+        assert score(right) == 100
+        assert score({part: "none" for part in parts}) == 0
+        assert 0 < score({**right, next(iter(parts)): "none"}) < 100
+        return
+    only = next(iter(parts))
+    if kind == "multiple_choice_question":
+        assert sorted(score({only: label}) for label in labels) == [0] * (len(labels) - 1) + [100]
+        return
+    right = next(e.text for e in asked if bare(e.tag) == "varequal")
+    assert score({only: right}) == 100
+    if kind == "numerical_question":
+        assert right == "0" or abs(Decimal(right)) >= Decimal("0.0001") or Decimal(right) == 0, right
+        ends = [Decimal(e.text) for e in asked if bare(e.tag) in ("vargte", "varlte")]
+        assert score({only: str(ends[0])}) == score({only: str(ends[1])}) == 100
+        assert score({only: str(ends[0] - Decimal("1e-9"))}) == score({only: str(ends[1] + Decimal("1e-9"))}) == 0
+    else:
+        assert kind == "short_answer_question" and score({only: right + "1"}) == 0
+
+
+def qti21():
+    schemas = os.environ.get("QKVET_TEST_QTI_XSD")
+    if schemas:
+        item = etree.XMLSchema(etree.parse(f"{schemas}/qtiv2p1p1/imsqti_v2p1p1.xsd"))
+        package = etree.XMLSchema(etree.parse(f"{schemas}/imscp_v1p1.xsd"))
+    n = 0
+    for archive in packages("qti21"):
+        for name in archive.namelist():
+            text = archive.read(name)
+            if schemas:
+                (package if name == "imsmanifest.xml" else item).assertValid(etree.parse(io.BytesIO(text)))
+            if name.startswith("q-"):
+                n += 1
+                new = upgrade_qti2_to_qti3(text.decode())
+                root = etree.fromstring(new.encode())
+                assert bare(root.tag) == "qti-assessment-item"
+                assert len(root.findall(".//{*}math")) == text.count(b"<math "), name
+                declared = {e.get("identifier") for e in root.iter() if str(e.tag).endswith("-declaration")}
+                used = {e.get("response-identifier") for e in root.iter() if str(e.tag).endswith("-interaction")}
+                assert used and used <= declared, name
+    print("qti21:", n, "items", "valid under the schemas" if schemas else "")
+
+
+class Elements(html.parser.HTMLParser):
+    """Elements of PrairieLearn with their attributes; tags must close in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.found = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        if tag.startswith("pl-"):
+            self.found.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+
+KNOWN = {
+    "pl-question-panel": set(),
+    "pl-answer-panel": set(),
+    "pl-manual-grading-only": set(),
+    "pl-rich-text-editor": {"file-name"},
+    "pl-number-input": {
+        "answers-name", "label", "correct-answer", "comparison", "rtol", "atol", "show-help-text", "show-placeholder",
+    },
+    "pl-string-input": {"answers-name", "label", "correct-answer", "remove-spaces", "placeholder"},
+    "pl-multiple-choice": {"answers-name", "order"},
+    "pl-order-blocks": {
+        "answers-name", "grading-method", "partial-credit", "feedback", "source-blocks-order",
+    },
+    "pl-answer": {"correct", "score", "feedback", "tag", "depends", "distractor-feedback"},
+    "pl-matching": {"answers-name", "fixed-order", "fixed-options-order", "partial-credit", "counter-type"},
+    "pl-statement": {"match"},
+    "pl-option": {"name"},
+}
+
+
+def prairielearn():
+    uuids, n = set(), 0
+    for path in files("prairielearn", "key/questions/*/*/info.json"):
+        info = json.loads(path.read_text())
+        assert {"uuid", "title", "topic", "type"} <= set(info) <= {
+            "uuid", "title", "topic", "type", "singleVariant", "gradingMethod",
+        }
+        assert info["type"] == "v3" and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", info["uuid"])
+        assert info["uuid"] not in uuids
+        uuids.add(info["uuid"])
+        text = (path.parent / "question.html").read_text()
+        assert "{{" not in text
+        page = Elements()
+        page.feed(text)
+        assert not page.open
+        for tag, attributes in page.found:
+            assert set(attributes) <= KNOWN[tag], (tag, attributes)
+        names = [attributes["answers-name"] for _, attributes in page.found if "answers-name" in attributes]
+        assert len(names) == len(set(names)) and (names or info.get("gradingMethod") == "Manual")
+        n += 1
+    print("prairielearn:", n, "questions")
+
+
+def notebooks():
+    for path in files("notebook", "key/*.ipynb"):
+        key = nbformat.read(path, 4)
+        student = nbformat.read(FOLDER / "notebook" / "student" / path.name, 4)
+        for book in (key, student):
+            nbformat.validate(book)
+        assert [cell.metadata for cell in key.cells] == [cell.metadata for cell in student.cells]
+        ids, earned, points = set(), 0, 0
+        values = {}
+        for own, other in zip(key.cells, student.cells):
+            graded = own.metadata.get("nbgrader")
+            if graded:
+                assert {"schema_version", "grade_id", "grade", "solution", "locked"} <= set(graded)
+                assert ("points" in graded) == graded["grade"] and graded["schema_version"] == 3
+                assert re.fullmatch(r"[a-zA-Z0-9_\-]+", graded["grade_id"]) and graded["grade_id"] not in ids
+                ids.add(graded["grade_id"])
+            if own.cell_type != "code":
+                continue
+            assert "BEGIN" not in other.source and "_key" not in other.source, other.source
+            lines = [line for line in own.source.strip().splitlines() if not line.startswith("###")]
+            if not graded["grade"]:
+                assert own.metadata["qkvet"]["part"] and other.source.endswith("= None")
+                exec("\n".join(lines), values)
+                continue
+            exec("\n".join(lines[:-1]), values)
+            earned += eval(lines[-1], values)
+            points += graded["points"]
+        assert earned == points > 0, (path, earned, points)
+    print("notebook: full points for the key")
+
+
+def sheets():
+    n = 0
+    for path in files("exam", "*/*.typ"):
+        pdf = typst.compile(str(path), pdf_standards=["ua-1"])
+        assert pdf.startswith(b"%PDF") and b"/MarkInfo" in pdf or b"/StructTreeRoot" in pdf, path
+        n += 1
+    print("typst:", n, "accessible PDFs")
+
+
+for check in (moodle, qti12, qti21, prairielearn, notebooks, sheets):
+    check()
