@@ -56,7 +56,7 @@ fn stale(summary: &Summary) -> impl Iterator<Item = (String, String)> {
 
 /// What is worse than in the snapshot, a group each.
 fn regressions(summary: &Summary) -> impl Iterator<Item = (String, String)> {
-    let groups = summary.snapshot.iter().flat_map(|snapshot| change_groups(snapshot));
+    let groups = summary.snapshot.iter().flat_map(change_groups);
     groups.filter(|group| group.change.is_regression()).map(|group| {
         let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
         let (n, laws) = (count(group.cases.len()), group.laws());

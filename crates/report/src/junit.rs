@@ -100,7 +100,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
 
 /// Regressions of a snapshot, a line a group.
 fn regressions(summary: &Summary) -> Vec<String> {
-    let groups = summary.snapshot.iter().flat_map(|snapshot| change_groups(snapshot));
+    let groups = summary.snapshot.iter().flat_map(change_groups);
     let told = |group: ChangeGroup<'_>| {
         format!("{}: {} ({} cases: {})", group.change.name(), group.title, group.cases.len(), group.laws())
     };

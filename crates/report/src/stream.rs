@@ -38,7 +38,7 @@ impl LiveStream {
     /// None in practice: every number in an event is finite.
     pub fn event(&mut self, event: &Event) -> Result<Option<String>, serde_json::Error> {
         let told = match event {
-            Event::Started(run) => StreamLine::Started(Box::new(run.clone())),
+            Event::Started(run) => StreamLine::Started(run.clone()),
             Event::Notice(text) => StreamLine::Notice(text.clone()),
             Event::Warning(text) => StreamLine::Warning(text.clone()),
             Event::Case { done, total, .. } => {

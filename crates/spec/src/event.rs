@@ -12,7 +12,7 @@ use crate::{Evidence, KnownOutcome, Picture, SnapshotOutcome, Verdict, Witness, 
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The run begins.
-    Started(RunInfo),
+    Started(Box<RunInfo>),
     /// Something a person should know while waiting.
     Notice(String),
     /// Something a person must know when it is over, too; the verdicts do not depend on it.

@@ -110,7 +110,7 @@ pub(crate) enum KnownCommand {
     #[command(
         after_help = "Patterns know * and ?. Without --law, --case, --option and --dtype there is an entry for each finding of the last run,\nor for the one that --finding names."
     )]
-    Add(KnownAddArgs),
+    Add(Box<KnownAddArgs>),
     /// List the entries, and what the last run said of them
     List(KnownListArgs),
     /// Remove entries that the last run found gone or about nothing

@@ -114,7 +114,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let standard = Meaning::standard();
     let declared = applied(&standard, &config.conventions);
     let mut pass = Pass::open(config, cases.len().max(1))?;
-    events(Event::Started(info(config, &cases, pass.environment())));
+    events(Event::Started(Box::new(info(config, &cases, pass.environment()))));
     let unkept = pass.lost();
     unkept.iter().for_each(|why| events(lost(why)));
     let mut done = pass.judge(&cases, &declared, &mut |done, verdict| {

@@ -100,6 +100,7 @@ mod tests {
             calls: Vec::new(),
             references: References::default(),
             ended,
+            digest: None,
             unasked: None,
         }
     }

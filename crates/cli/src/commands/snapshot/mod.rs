@@ -103,7 +103,7 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
     let is_missing = |change: Change| change == Change::Missing;
     if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
-        anstream::eprintln!("{}", snapshot_line(&outcome));
+        save(&path, &snapshot, Written::default(), &outcome, args.prune)?;
         return Ok(ExitCode::from(HELD));
     }
     let chosen: Box<dyn Fn(&CaseChange) -> bool> = if args.all {
