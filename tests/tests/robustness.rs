@@ -208,7 +208,8 @@ fn a_shard_that_is_broken_is_said_to_be() {
         let args = ["--law", "value", "--shard", &format!("{number}/2")];
         let _ = run(folder.path(), &[&CHECK[..], &args].concat());
     };
-    (shard(1), shard(2));
+    shard(1);
+    shard(2);
     let merged = run(folder.path(), &["merge", ".qkvet/shards", "-q"]);
     merged.expect(1, &["QK312"]);
     let path = folder.path().join(".qkvet/shards/2-of-2.jsonl");

@@ -211,7 +211,7 @@ fn fits(path: &str, one: &Laid) -> Result<(), Failure> {
 /// The parser with other defaults for the command at `path`.
 fn with(command: Command, path: &str, laid: &[Laid]) -> Command {
     let (name, rest) = path.split_once(' ').map_or((path, ""), |(name, rest)| (name, rest));
-    command.mut_subcommand(name.to_owned(), |command| {
+    command.mut_subcommand(name, |command| {
         if !rest.is_empty() {
             return with(command, rest, laid);
         }
@@ -285,7 +285,8 @@ mod tests {
         let mut found = Vec::new();
         walk(&Args::command(), "", &mut found);
         let mut known: Vec<&str> = CALLING.to_vec();
-        (found.sort(), known.sort_unstable());
+        found.sort();
+        known.sort_unstable();
         assert_eq!(found, known, "a command with --profile belongs to those of `settings.rs`");
     }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use qkvet_report::{Progress, probe_json, probe_text, probe_yaml};
+use qkvet_report::{Progress, probe_json, probe_text, probe_yaml, visible};
 use qkvet_run::conventions::conventions;
 use qkvet_run::probing;
 use qkvet_run::process::{Watch, end_all};
@@ -44,7 +44,8 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let code = code(&probe);
     let text = match args.format {
         ProbeFormat::Human => probe_text(&probe),
-        ProbeFormat::Yaml => probe_yaml(&probe),
+        // Comments hold names of others.
+        ProbeFormat::Yaml => visible(&probe_yaml(&probe)).into_owned(),
         ProbeFormat::Json => probe_json(&probe).map_err(|error| Failure::Usage(format!("probe: {error}")))?,
     };
     launch::write_text(&text)?;

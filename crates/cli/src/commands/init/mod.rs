@@ -15,7 +15,6 @@ use qkvet_run::whole::write_whole;
 use crate::exit::Failure;
 
 /// Writes a file of the user's. One that is there stays, unless it is to be written over.
-#[expect(clippy::disallowed_methods, reason = "files are what this command is for")]
 fn begin(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::Usage(format!("file at {}: expected to be written, got: {error}", path.display()))
