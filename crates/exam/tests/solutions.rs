@@ -227,7 +227,7 @@ fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
     assert!(found * 100 >= tried * 95, "{found} of {tried}\n{}", lost.join("\n"));
 }
 
-/// Problem set 4 as it was handed in: QKᵀ has 2.5 for -2.5, the softmax is not scaled, and the output comes from rounded weights.
+/// Problem set 4 as it was handed in: `QKᵀ` has 2.5 for -2.5, the softmax is not scaled, and the output comes from rounded weights.
 const SEED: &str = "\
 solution: problem set 4, question 3
 given:

@@ -8,6 +8,10 @@ const MOST_DEPTH: usize = 40;
 const MOST_DIGITS: usize = 400;
 /// Largest exponent of a power that is multiplied out.
 const MOST_POWER: i64 = 32;
+/// Different roots in one number: what is divided by a sum of `n` of them has up to `2^n` terms.
+const MOST_ROOTS: usize = 6;
+/// Numbers from `10^-MOST_SCALE` to `10^MOST_SCALE` are worked with.
+const MOST_SCALE: usize = 100;
 
 /// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX. Numbers side by side are multiplied.
 ///
@@ -15,7 +19,7 @@ const MOST_POWER: i64 = 32;
 /// What cannot be read, in words.
 pub fn read_expression(text: &str) -> Result<Real, String> {
     let tokens = tokens(text)?;
-    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
+    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, roots: Vec::new() };
     let value = reader.sum()?;
     match reader.peek() {
         None => Ok(value),
@@ -114,6 +118,7 @@ struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
     depth: usize,
+    roots: Vec<String>,
 }
 
 fn words(error: qkvet_prove::exact::NotExact) -> String {
@@ -143,7 +148,7 @@ impl Reader<'_> {
             };
             let next = self.product()?;
             let next = if minus { next.negated().map_err(words)? } else { next };
-            value = value.plus(&next).map_err(words)?;
+            value = bounded(value.plus(&next).map_err(words)?)?;
         }
     }
 
@@ -152,7 +157,7 @@ impl Reader<'_> {
         let mut divided = false;
         loop {
             if self.takes(&Token::Op('*')) {
-                value = value.times(&self.factor()?).map_err(words)?;
+                value = bounded(value.times(&self.factor()?).map_err(words)?)?;
                 divided = false;
             } else if self.takes(&Token::Op('/')) {
                 value = divide(&value, &self.factor()?)?;
@@ -166,7 +171,7 @@ impl Reader<'_> {
                         return Err("expected brackets or `*` behind a division, as in 1/(2*e)".to_owned());
                     }
                     Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) => {
-                        value = value.times(&self.factor()?).map_err(words)?;
+                        value = bounded(value.times(&self.factor()?).map_err(words)?)?;
                     }
                     _ => return Ok(value),
                 }
@@ -191,9 +196,9 @@ impl Reader<'_> {
             let exponent = reader.atom()?;
             let exponent = if minus { exponent.negated().map_err(words)? } else { exponent };
             if is_euler {
-                return exponent.exp().map(Real::from).map_err(words);
+                return exponential(&exponent);
             }
-            power(&base, &exponent)
+            reader.power(&base, &exponent)
         })
     }
 
@@ -224,8 +229,8 @@ impl Reader<'_> {
             Some(Token::Function(name)) => self.deeper(|reader| {
                 let x = reader.atom()?;
                 match name {
-                    "exp" => x.exp().map(Real::from).map_err(words),
-                    "sqrt" => root(&x),
+                    "exp" => exponential(&x),
+                    "sqrt" => reader.root(&x),
                     _ => x.ln().map_err(words),
                 }
             }),
@@ -235,35 +240,67 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    fn root(&mut self, x: &Real) -> Result<Real, String> {
+        let x = x.plain().map_err(words)?;
+        let text = x.to_string();
+        // Roots are taken by factors, which take long to find in long numbers.
+        if text.len() > 24 {
+            return Err("expected the root of a shorter number".to_owned());
+        }
+        if !self.roots.contains(&text) {
+            self.roots.push(text);
+        }
+        if self.roots.len() > MOST_ROOTS {
+            return Err(format!("expected at most {MOST_ROOTS} different roots, got more"));
+        }
+        x.sqrt().map(Real::from).map_err(words)
+    }
+
+    fn power(&mut self, base: &Real, exponent: &Real) -> Result<Real, String> {
+        let half = Exact::from(1).divide(&2.into()).map_err(words)?;
+        let exponent = exponent.plain().map_err(words)?;
+        if *exponent == half {
+            return self.root(base);
+        }
+        let whole = (-MOST_POWER..=MOST_POWER).find(|n| *exponent == Exact::from(*n));
+        let Some(n) = whole else {
+            return Err(format!("expected a whole power up to {MOST_POWER}, 1/2, or a power of e"));
+        };
+        let mut value = Real::from(1);
+        for _ in 0..n.unsigned_abs() {
+            value = bounded(value.times(base).map_err(words)?)?;
+        }
+        if n < 0 { divide(&1.into(), &value) } else { Ok(value) }
+    }
+}
+
+/// A number that is 0 or neither too large nor too small: every step keeps within these bounds, so that each takes short time.
+fn bounded(value: Real) -> Result<Real, String> {
+    if let Real::Plain(x) = &value
+        && !x.is_zero()
+    {
+        let size = x.abs().map_err(words)?;
+        let most = ten_to(MOST_SCALE);
+        if size > most || size < most.inverse().map_err(words)? {
+            return Err(format!("expected a number from 1e-{MOST_SCALE} to 1e{MOST_SCALE}, got another"));
+        }
+    }
+    Ok(value)
+}
+
+fn exponential(x: &Real) -> Result<Real, String> {
+    let most = Real::from(230);
+    let is_above = |x: &Real| x.compare(&most).map(std::cmp::Ordering::is_gt).map_err(words);
+    if is_above(x)? || is_above(&x.negated().map_err(words)?)? {
+        return Err("expected a power of e from -230 to 230".to_owned());
+    }
+    x.exp().map(Real::from).map_err(words)
+}
+
 fn divide(x: &Real, y: &Real) -> Result<Real, String> {
     let inverse = y.plain().and_then(Exact::inverse).map_err(words)?;
-    x.times(&inverse.into()).map_err(words)
-}
-
-fn root(x: &Real) -> Result<Real, String> {
-    let x = x.plain().map_err(words)?;
-    // Roots are taken by factors, which take long to find in long numbers.
-    if x.to_string().len() > 24 {
-        return Err("expected the root of a shorter number".to_owned());
-    }
-    x.sqrt().map(Real::from).map_err(words)
-}
-
-fn power(base: &Real, exponent: &Real) -> Result<Real, String> {
-    let half = Exact::from(1).divide(&2.into()).map_err(words)?;
-    let exponent = exponent.plain().map_err(words)?;
-    if *exponent == half {
-        return root(base);
-    }
-    let whole = (-MOST_POWER..=MOST_POWER).find(|n| *exponent == Exact::from(*n));
-    let Some(n) = whole else {
-        return Err(format!("expected a whole power up to {MOST_POWER}, 1/2, or a power of e"));
-    };
-    let mut value = Real::from(1);
-    for _ in 0..n.unsigned_abs() {
-        value = value.times(base).map_err(words)?;
-    }
-    if n < 0 { divide(&1.into(), &value) } else { Ok(value) }
+    bounded(x.times(&inverse.into()).map_err(words)?)
 }
 
 /// Digits with or without a point, exactly.
@@ -334,8 +371,10 @@ mod tests {
             ("1/0", "divisor"),
             ("e^(e^2)", "exponential"),
             ("sqrt(-1)", "root"),
-            ("((2^32)^32)^32", "bits"),
-            ("e^99999", "65536"),
+            ("((2^32)^32)^32", "1e100"),
+            ("e^99999", "230"),
+            ("e^200*e^200", "1e100"),
+            ("1/(√2+√3+√5+√7+√11+√13+√17+√19+√23+√29+√31+√37+√41)", "roots"),
             ("1.2.3", "number"),
             ("\u{0}", "number"),
         ] {

@@ -74,12 +74,11 @@ pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
 
 /// Whether `|x − y| ≤ most`: by 40 decimals where they decide it, else exactly; what stays undecided counts as no.
 pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
-    let apart = |x: &Real, y: &Real| -> Option<Exact> {
-        let apart = x.plus(&y.negated().ok()?).ok()?;
-        apart.plain().ok()?.abs().ok()
-    };
-    if let (Ok(x), Ok(y)) = (approximate(x), approximate(y))
-        && let (Some(apart), Ok(error)) = (apart(&x, &y), ten_to(ENOUGH).inverse())
+    // Logarithms are compared by their arguments, which takes less than their decimals.
+    if let (Real::Plain(_), Real::Plain(_)) = (x, y)
+        && let (Ok(x), Ok(y)) = (approximate(x), approximate(y))
+        && let (Ok(x), Ok(y), Ok(error)) = (x.plain(), y.plain(), ten_to(ENOUGH).inverse())
+        && let Ok(apart) = (x - y).abs()
     {
         if &apart + &error <= *most {
             return true;
@@ -88,7 +87,9 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
             return false;
         }
     }
-    apart(x, y).is_some_and(|apart| apart <= *most)
+    let most = Real::from(most.clone());
+    let at_most = |x: &Real, y: &Real| Some(x.compare(&y.plus(&most).ok()?).ok()?.is_le());
+    at_most(x, y) == Some(true) && at_most(y, x) == Some(true)
 }
 
 /// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
@@ -106,8 +107,8 @@ fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
     let exponent: i32 = match exponent {
         None => 0,
         Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => match text.parse() {
-            Ok(exponent) if (-300..=300).contains(&exponent) => exponent,
-            _ => return Some(Err(format!("expected an exponent from -300 to 300, got {text}"))),
+            Ok(exponent) if (-90..=90).contains(&exponent) => exponent,
+            _ => return Some(Err(format!("expected an exponent from -90 to 90, got {text}"))),
         },
         Some(_) => return None,
     };

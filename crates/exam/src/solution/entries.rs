@@ -165,11 +165,11 @@ fn rank(mut rows: Vec<Vec<Exact>>) -> Option<usize> {
         let Some(pivot) = (rank..rows.len()).find(|row| !rows[*row][col].is_zero()) else { continue };
         rows.swap(rank, pivot);
         let inverse = rows[rank][col].inverse().ok()?;
-        for row in rank + 1..rows.len() {
-            let factor = &rows[row][col] * &inverse;
-            for at in col..cols {
-                let less = &factor * &rows[rank][at];
-                rows[row][at] = &rows[row][at] - &less;
+        let pivot = rows[rank].clone();
+        for row in &mut rows[rank + 1..] {
+            let factor = &row[col] * &inverse;
+            for (x, y) in row.iter_mut().zip(&pivot) {
+                *x = &*x - &(&factor * y);
             }
         }
         rank += 1;
