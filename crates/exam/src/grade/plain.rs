@@ -27,7 +27,9 @@ pub(super) fn plain(text: &Formula, worked: &Worked) -> String {
             words += &match piece {
                 Piece::Text(text) | Piece::Code(text) => text.clone(),
                 Piece::Formula(expr) => render(expr, Style::Unicode),
-                Piece::Value(expr) => value(expr).unwrap_or_else(|| render(expr, Style::Unicode)),
+                Piece::Value(expr) | Piece::Figure(_, expr) => {
+                    value(expr).unwrap_or_else(|| render(expr, Style::Unicode))
+                }
                 Piece::Equations(exprs) => {
                     exprs.iter().map(|expr| render(expr, Style::Unicode)).collect::<Vec<_>>().join(", ")
                 }
