@@ -30,10 +30,21 @@ pub(crate) struct Setting {
 }
 
 /// Commands whose targets run in a process of their own, and what their flag `--profile` is for.
-const CALLING: &[&str] = &["check", "probe", "replay", "doctor", "merge", "onnx run"];
-const TARGET: &[&str] = &["check", "probe", "replay", "doctor"];
-const CHECK: &[&str] = &["check"];
-const JUDGING: &[&str] = &["check", "merge"];
+const CALLING: &[&str] = &[
+    "check",
+    "probe",
+    "replay",
+    "doctor",
+    "merge",
+    "onnx run",
+    "snapshot record",
+    "snapshot check",
+    "snapshot diff",
+    "snapshot accept",
+];
+const TARGET: &[&str] = &["check", "probe", "replay", "doctor", "snapshot record", "snapshot check"];
+const CHECK: &[&str] = &["check", "snapshot record", "snapshot check"];
+const JUDGING: &[&str] = &["check", "merge", "snapshot record", "snapshot check"];
 
 /// All of them.
 pub(crate) const SETTINGS: [Setting; 14] = [

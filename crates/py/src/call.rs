@@ -117,7 +117,6 @@ impl NativeCall {
     }
 
     /// Asks a function so often, as a run does, and judges nothing: for measuring.
-    #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
     fn ask(&self, py: Python<'_>, answered: Py<PyAny>, times: usize) -> PyResult<()> {
         let mut function = OwnFunction::new(answered);
         py.detach(|| {

@@ -10,20 +10,25 @@ use crate::wire::{WireError, quoted};
 macro_rules! caller {
     () => {
         concat!(
+            include_str!("../worker/form.py"),
             include_str!("../worker/load.py"),
-            include_str!("../worker/projections.py"),
-            include_str!("../worker/layer.py"),
             include_str!("../worker/arrays.py"),
             include_str!("../worker/call.py")
         )
     };
 }
 
+macro_rules! layers {
+    () => {
+        concat!(include_str!("../worker/projections.py"), include_str!("../worker/layer.py"))
+    };
+}
+
 /// How a Python function is read and called, as Python source: `Caller` and what it stands on. In the worker, and in the process
 /// of a caller who is in Python already.
-pub const CALLER: &str = caller!();
+pub const CALLER: &str = concat!(caller!(), layers!());
 
-/// The worker, one source in several files.
+/// The worker, one source in several files. What multi-head layers need comes with the request.
 pub(super) const WORKER: &str =
     concat!(include_str!("../worker/start.py"), caller!(), include_str!("../worker/worker.py"), "\nmain(Target)\n");
 
@@ -38,6 +43,7 @@ struct Load<'a> {
     layout: Layout,
     supports: Option<&'a [String]>,
     mask_takes_bias: bool,
+    layers: &'static str,
 }
 
 #[derive(Serialize)]
@@ -112,6 +118,7 @@ fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
         layout: config.layout,
         supports: config.supports.as_deref(),
         mask_takes_bias: config.mask_takes_bias,
+        layers: layers!(),
     };
     let python = match serde_json::to_value(load) {
         Ok(serde_json::Value::Object(python)) => python,

@@ -12,7 +12,13 @@ const LOAD_FILE: &str = include_str!("load_file.py");
 const LOAD_MODULE: &str = include_str!("load_module.py");
 const NUMPY: &str = include_str!("numpy.py");
 const TORCH: &str = include_str!("torch.py");
-const LAYER: &str = concat!("\n\n", include_str!("../worker/projections.py"), include_str!("layer.py"));
+const LAYER: &str = concat!(
+    "\n\n",
+    include_str!("../worker/form.py"),
+    "\n\n",
+    include_str!("../worker/projections.py"),
+    include_str!("layer.py")
+);
 const JAX: &str = include_str!("jax.py");
 
 /// A Python function and how it is called.

@@ -10,9 +10,13 @@ class Caller:
         self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
         self.swapped = hello.get("layout") == "bnhd"
         kind = layer_of(function)
+        self.is_layer = kind is not None
         if kind:
             if self.swapped:
                 raise LoadError("layout", "a layer has no axis of heads, got layout bnhd", "leave --layout out")
+            if "Layer" not in globals():
+                # The worker gets it with its request: not all of them need it, and a command line is only so long.
+                exec(compile(hello["layers"], "<qkvet layers>", "exec"), globals())
             self.function = Layer(function, kind, self.library)
 
     def info(self):
@@ -26,7 +30,7 @@ class Caller:
             "versions": versions,
             "arguments": self.arguments,
             "always": self.always,
-            "layer": isinstance(self.function, Layer),
+            "layer": self.is_layer,
             "notes": [self.note] if self.note else [],
         }
 

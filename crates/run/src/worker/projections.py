@@ -2,23 +2,11 @@
 # column, so that a projection copies; a bias is taken off its column of the input first, where that is exact for the whole
 # column. So nothing is rounded, in any format. Numbers are Python's own here, those of the format among them.
 
-SEPARATE = ("x_q", "x_kv", "w_q", "w_k", "w_v", "w_o", "heads")
-PACKED = ("x_q", "x_kv", "w_qkv", "w_o", "heads")
-# The biases that each form may take.
-BIASES = {SEPARATE: ("b_q", "b_k", "b_v", "b_o"), PACKED: ("b_qkv", "b_o")}
 # By how many columns a projection turns those of each head: one that is transposed turns them back instead.
 TURNED_BY = {"q": 1, "k": 2, "v": 1, "o": 2}
 # The number of a bias, by its column.
 BIAS = (1.0, -0.5, 2.0)
 LETTERS = {"float64": "d", "float32": "f", "float16": "e"}
-
-
-def layer_form(names):
-    """The form of a layer by the names of its parameters, and the biases that it takes; None for anything else."""
-    for form in (SEPARATE, PACKED):
-        if tuple(names[: len(form)]) == form:
-            return form, tuple(name for name in BIASES[form] if name in names)
-    return None
 
 
 def packed_bits(dtype, values):
@@ -101,7 +89,7 @@ def projected(kind, dtype, dims, query, key, value, b_o):
             rows[name], bias[name] = less_bias(rows[name], dtype, width[name], d, TURNED_BY[name])
     x_kv = [k + v for k, v in zip(rows["k"], rows["v"])]
     of_kv, of_head = width["k"] + width["v"], (("q", d_k), ("k", d_k), ("v", d_v))
-    if form is PACKED:
+    if form is JOINED:
         total = width["q"] + of_kv
         first = {"q": 0, "k": width["q"], "v": width["q"] + width["k"]}
         wide = (total, total)
