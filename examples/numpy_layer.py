@@ -6,7 +6,7 @@ def split(x, heads):
     return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
 def layer(x_q, x_kv, w_q, w_k, w_v, w_o, heads, causal=False, mask=None):
     q, k, v = split(x_q @ w_q, heads), split(x_kv @ w_k, heads), split(x_kv @ w_v, heads)
-    return heads_of(q, k, v, causal, mask).astype(x_q.dtype) @ w_o
+    return (heads_of(q, k, v, causal, mask).astype(x_q.dtype) @ w_o).astype(x_q.dtype)
 def packed(x_q, x_kv, w_qkv, w_o, heads, b_qkv, b_o, causal=False, mask=None):
     d_v = w_o.shape[0]
     at = [(w_qkv.shape[1] - d_v) // 2, w_qkv.shape[1] - d_v]

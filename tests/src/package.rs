@@ -62,7 +62,8 @@ impl Environment {
         let mut command = Command::new(&self.python);
         command.args(arguments).current_dir(&folder).env("PYTHONPATH", &folder);
         // pytest prints the differing items of two dictionaries in the order of a set.
-        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0").env_remove("CI");
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
+        command.env_remove("CI").env_remove("QKVET_PYTHON");
         command
     }
 

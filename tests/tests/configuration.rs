@@ -296,6 +296,38 @@ fn what_init_ci_writes_is_run() {
     }
 }
 
+/// From nothing to a guarded target: the workflow's own line with a snapshot, a target that breaks, is mended, and becomes better.
+#[test]
+fn a_snapshot_guards_what_init_ci_writes() {
+    let folder = folder();
+    let at = folder.path();
+    let right = RIGHT.replace("builtin:flash", "builtin:standard");
+    let faulty = |fault: &str| right.replace("builtin:standard", &format!("builtin:fault/{fault}"));
+    write(at, "qkvet.yaml", &faulty("softcap-ignored"));
+    run(at, &["init", "ci", "--github"]).expect(0, &[]);
+    let text = read(at, ".github/workflows/qkvet.yml");
+    let told = text.lines().filter_map(|line| line.trim().strip_prefix("#   qkvet snapshot check"));
+    let check = told.map(|rest| format!("qkvet snapshot check{rest}")).next().expect("the line for a snapshot");
+    let job = || shell(at, &format!("export CI=true\n{check}\n"));
+    let by_hand = |line: &str| shell(at, &format!("unset CI GITHUB_ACTIONS\n{line}\n"));
+
+    job().expect(2, &["qkvet snapshot record"]);
+    by_hand("qkvet snapshot record mine --profile ci").expect(0, &[]);
+    let recorded = read(at, "snapshots/mine.qkvet.yaml");
+    job().expect(0, &[]);
+    write(at, "qkvet.yaml", &faulty("padding-counted"));
+    let broken = job();
+    broken.expect(1, &["::error ", "QK312"]);
+    assert_eq!(read(at, "snapshots/mine.qkvet.yaml"), recorded, "CI wrote");
+    write(at, "qkvet.yaml", &right);
+    job().expect(0, &["improve"]);
+    by_hand("qkvet snapshot accept mine --all").expect(0, &[]);
+    assert_ne!(read(at, "snapshots/mine.qkvet.yaml"), recorded);
+    job().expect(0, &["no finding"]);
+    write(at, "qkvet.yaml", &faulty("softcap-ignored"));
+    job().expect(1, &["::error "]);
+}
+
 #[test]
 fn names_that_a_shell_would_read_otherwise_are_refused() {
     let folder = folder();

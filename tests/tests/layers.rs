@@ -77,7 +77,7 @@ fn what_is_wrong_around_the_heads_is_named() {
     }
     for (text, by, code) in [
         ("x_q @ w_q,", "x_q @ w_q.T,", "QK641"),
-        (" @ w_o\n", " @ w_o.T\n", "QK642"),
+        (" @ w_o)", " @ w_o.T)", "QK642"),
         ("heads, -1).swapaxes(1, 2)", "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)", "QK434"),
         ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
         ("/ np.sqrt(q.shape[3])", "/ np.sqrt(q.shape[1] * q.shape[3])", "QK1"),
@@ -121,7 +121,7 @@ fn a_script_asks_the_layer_again() {
         return;
     }
     for (text, by, name) in [
-        (" @ w_o\n", " @ w_o.T\n", "layer"),
+        (" @ w_o)", " @ w_o.T)", "layer"),
         ("@ w_o + b_o", "@ w_o", "packed"),
         ("q = np.split(x_q @ w_qkv + b_qkv", "q = np.split(x_q @ w_qkv", "packed"),
     ] {
@@ -147,7 +147,7 @@ fn what_is_no_layer_is_told() {
     if !has_python() {
         return;
     }
-    let folder = changed(" @ w_o\n", " @ w_o[:, :1]\n");
+    let folder = changed(" @ w_o)", " @ w_o[:, :1])");
     check(folder.path(), "layer.py:layer", &[]).expect(1, &["output: expected the shape", "of a layer"]);
     let folder = changed("heads, causal", "heads, other, causal");
     check(folder.path(), "layer.py:layer", &[]).expect(3, &["`other`"]);

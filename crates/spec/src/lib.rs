@@ -61,6 +61,8 @@ pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use schema::{SCHEMAS, schema};
+/// A value of a YAML file with its place.
+pub use serde_yaml::Spanned;
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use snapshot::{Band, CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart};
 pub use source::{SpecError, parse_large_yaml, parse_yaml};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use qkvet_spec::Spanned;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_yaml::Spanned;
 
 /// Lists in lists.
 const MOST_DEPTH: usize = 16;

@@ -85,7 +85,8 @@ def projected(kind, dtype, dims, query, key, value, b_o):
     for name, x, n, d in (("q", query, n_q, d_k), ("k", key, n_k, d_k), ("v", value, n_k, d_v)):
         rows[name] = side_by_side(x, (b, h, n, d), TURNED_BY[name])
         bias[name] = [0.0] * width[name]
-        if "b_" + name in biases or "b_qkv" in biases:
+        # Where the bias of the output is asked for, no other is beside it.
+        if ("b_" + name in biases or "b_qkv" in biases) and not (name == "v" and any(b_o)):
             rows[name], bias[name] = less_bias(rows[name], dtype, width[name], d, TURNED_BY[name])
     x_kv = [k + v for k, v in zip(rows["k"], rows["v"])]
     of_kv, of_head = width["k"] + width["v"], (("q", d_k), ("k", d_k), ("v", d_v))
