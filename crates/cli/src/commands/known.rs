@@ -43,7 +43,7 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         }
         text = add_known(&text, &known, &entry);
         known.known.push(entry.clone());
-        anstream::println!("{}", entry.describe());
+        say!("{}", entry.describe());
         added += 1;
     }
     if added > 0 {
@@ -52,7 +52,7 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         write_named("known deviations", &path, &text)?;
     }
     let there = if there > 0 { format!(", {there} there before") } else { String::new() };
-    anstream::eprintln!("known deviations at {}: {added} added{there}", shown(&path));
+    tell!("known deviations at {}: {added} added{there}", shown(&path));
     Ok(ExitCode::from(HELD))
 }
 
@@ -128,14 +128,14 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
             Some((KnownState::Unmatched, _)) => "about nothing".to_owned(),
             Some((KnownState::Expired | KnownState::NotAsked, _)) | None => "not asked".to_owned(),
         };
-        anstream::println!("{}  ({said})", entry.describe());
+        say!("{}  ({said})", entry.describe());
         let until = entry.expires.as_ref().map(|day| format!("until {day}"));
         for text in [Some(entry.reason.clone()), entry.link.clone(), until].into_iter().flatten() {
-            anstream::println!("  {}", text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\""));
+            say!("  {}", text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\""));
         }
     }
     if known.known.is_empty() {
-        anstream::println!("no known deviations");
+        say!("no known deviations");
     }
     Ok(ExitCode::from(HELD))
 }
@@ -159,12 +159,12 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     };
     let gone: Vec<usize> = (0..known.known.len()).filter(|at| is_gone(*at)).collect();
     for at in &gone {
-        anstream::println!("{}", known.known[*at].describe());
+        say!("{}", known.known[*at].describe());
     }
     if !gone.is_empty() {
         write_named("known deviations", &path, &remove_known(&text, &known, &is_gone))?;
     }
-    anstream::eprintln!("known deviations at {}: {} removed", shown(&path), gone.len());
+    tell!("known deviations at {}: {} removed", shown(&path), gone.len());
     Ok(ExitCode::from(HELD))
 }
 

@@ -1,6 +1,6 @@
 //! Typst source, from which `typst compile --pdf-standard ua-1` makes an accessible PDF: every formula has its words.
 
-use qkvet_prove::render::{Style, render};
+use qkvet_prove::render::{Style, render, typst_string};
 use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, letter};
@@ -19,7 +19,7 @@ const PREAMBLE: &str = "\
 ";
 
 pub(super) fn print(document: &Document) -> String {
-    let (title, subtitle) = (quoted(&document.title), quoted(&document.subtitle));
+    let (title, subtitle) = (typst_string(&document.title), typst_string(&document.subtitle));
     let mut text = format!("#set document(title: {title})\n{PREAMBLE}#heading(level: 1, {title})\n#{subtitle};\n");
     for block in &document.blocks {
         text.push('\n');
@@ -32,12 +32,12 @@ pub(super) fn print(document: &Document) -> String {
 fn printed(block: &Block) -> String {
     match block {
         Block::Question { title, points } => {
-            format!("#heading(level: 2, [#{};#points({points})])", quoted(title))
+            format!("#heading(level: 2, [#{};#points({points})])", typst_string(title))
         }
         Block::Part { letter, points, text } => {
             format!("#block(above: 1.3em, sticky: true)[*({letter})* {}#points({points})]", inlines(text))
         }
-        Block::Label(label) => format!("#block(sticky: true, strong({}))", quoted(label)),
+        Block::Label(label) => format!("#block(sticky: true, strong({}))", typst_string(label)),
         Block::Paragraph(line) => format!("{}\n", inlines(line)),
         Block::Display(line) => format!("#given[{}]", inlines(line)),
         Block::List(marker, items) => list(*marker, items),
@@ -69,28 +69,15 @@ fn list(marker: Marker, items: &[Vec<Inline>]) -> String {
 fn inlines(line: &[Inline]) -> String {
     line.iter()
         .map(|inline| match inline {
-            Inline::Text(text) => format!("#{};", quoted(text)),
-            Inline::Strong(text) => format!("#strong({});", quoted(text)),
-            Inline::Code(code) => format!("#raw({});", quoted(code)),
+            Inline::Text(text) => format!("#{};", typst_string(text)),
+            Inline::Strong(text) => format!("#strong({});", typst_string(text)),
+            Inline::Code(code) => format!("#raw({});", typst_string(code)),
             Inline::Math(expr) => math(expr),
         })
         .collect()
 }
 
 fn math(expr: &Expr) -> String {
-    let words = quoted(&render(expr, Style::Words));
+    let words = typst_string(&render(expr, Style::Words));
     format!("#math.equation(alt: {words}, $display({})$);", render(expr, Style::Typst))
-}
-
-/// A string of Typst: nothing in it is markup.
-fn quoted(text: &str) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| match c {
-            '"' | '\\' => format!("\\{c}"),
-            c if c.is_control() => " ".to_owned(),
-            c => c.to_string(),
-        })
-        .collect();
-    format!("\"{text}\"")
 }

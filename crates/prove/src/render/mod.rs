@@ -21,6 +21,7 @@ use qkvet_spec::syntax::Expr;
 
 use notation::{Division, Notation};
 use piece::Printer;
+pub use typst::typst_string;
 
 /// A printed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

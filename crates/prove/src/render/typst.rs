@@ -5,7 +5,8 @@ use super::sign::Sign;
 
 pub(super) struct Typst;
 
-fn quoted(text: &str) -> String {
+/// A string of Typst: nothing in it is markup.
+pub fn typst_string(text: &str) -> String {
     let escaped: String = text
         .chars()
         .map(|c| match c {
@@ -31,11 +32,11 @@ impl Printer for Typst {
     }
 
     fn word(&self, name: &str) -> Piece {
-        Piece::atom(quoted(name))
+        Piece::atom(typst_string(name))
     }
 
     fn operator(&self, name: &str) -> Piece {
-        Piece::atom(format!("op({})", quoted(name)))
+        Piece::atom(format!("op({})", typst_string(name)))
     }
 
     fn fence(&self, fence: Fence, inner: &Piece) -> Piece {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
 
 use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
+use crate::commands::launch::write_text;
 use crate::exit::{FINDINGS, Failure, HELD};
 
 pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
@@ -21,7 +22,7 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
         SolutionFormat::Human => print(&checked),
         SolutionFormat::Json => {
             let text = serde_json::to_string_pretty(&checked).map_err(|error| Failure::Usage(error.to_string()))?;
-            anstream::println!("{text}");
+            write_text(&format!("{text}\n"))?;
         }
     }
     Ok(ExitCode::from(if checked.first.is_some() { FINDINGS } else { HELD }))
@@ -29,7 +30,7 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
 
 fn print(checked: &CheckedSolution) {
     let printable = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
-    anstream::println!("{}", printable(&checked.solution));
+    say!("{}", printable(&checked.solution));
     let place = checked.steps.iter().map(|step| step.place.chars().count()).max().unwrap_or(0);
     for step in &checked.steps {
         let found = match step.found {
@@ -40,16 +41,16 @@ fn print(checked: &CheckedSolution) {
         };
         let first = step.says.first().map(|says| printable(says)).unwrap_or_default();
         let line = format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
-        anstream::println!("{}", line.trim_end());
+        say!("{}", line.trim_end());
         for says in step.says.iter().skip(1) {
-            anstream::println!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(says));
+            say!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(says));
         }
     }
     let slips = checked.steps.iter().filter(|step| step.found == Found::Slip).count();
     match checked.first {
         Some(first) => {
-            anstream::println!("{slips} of {} steps with a slip; the first is in {first}", checked.steps.len())
+            say!("{slips} of {} steps with a slip; the first is in {first}", checked.steps.len())
         }
-        None => anstream::println!("no slip in {} steps", checked.steps.len()),
+        None => say!("no slip in {} steps", checked.steps.len()),
     }
 }

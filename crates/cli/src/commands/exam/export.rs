@@ -41,7 +41,7 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     files.iter().try_for_each(|file| write(&out.join(&file.path), &file.bytes, file.secret))?;
     let n_secret = files.iter().filter(|file| file.secret).count();
     let n_open = files.len() - n_secret;
-    anstream::println!(
+    say!(
         "{}: {} variants as {}; {n_open} files in student/, {n_secret} in key/",
         out.display(),
         all.len(),

@@ -12,6 +12,7 @@ use qkvet_exam::key::Key;
 
 use super::super::setup;
 use crate::args::{ExamGradeArgs, GradeFormat};
+use crate::commands::launch::write_text;
 use crate::exit::{Failure, HELD, NOTHING};
 
 /// Folders in folders.
@@ -34,11 +35,7 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     write(args, &graded)?;
     let refused = graded.iter().filter(|one| one.parts.is_empty()).count();
     let troubled = graded.iter().filter(|one| !one.trouble.is_empty()).count();
-    anstream::eprintln!(
-        "{} submissions: {} graded, {refused} not, {troubled} with trouble",
-        graded.len(),
-        graded.len() - refused
-    );
+    tell!("{} submissions: {} graded, {refused} not, {troubled} with trouble", graded.len(), graded.len() - refused);
     Ok(ExitCode::from(if refused == graded.len() { NOTHING } else { HELD }))
 }
 
@@ -119,10 +116,7 @@ fn write(args: &ExamGradeArgs, graded: &[Graded]) -> Result<(), Failure> {
     };
     match &args.out {
         Some(path) => put(path, &text),
-        None => {
-            anstream::print!("{text}");
-            Ok(())
-        }
+        None => write_text(&text),
     }
 }
 

@@ -19,8 +19,8 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
     if args.solution {
         let path = out.join(&args.name);
         write(&[(path.clone(), TEMPLATE.to_owned())])?;
-        anstream::println!("{}: an example; put your own numbers in, then", path.display());
-        anstream::println!("  qkvet exam check-solution {}", path.display());
+        say!("{}: an example; put your own numbers in, then", path.display());
+        say!("  qkvet exam check-solution {}", path.display());
         return Ok(ExitCode::from(HELD));
     }
     if !begin::is_id(&args.name) {
@@ -31,10 +31,10 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
     let files = begin::files(&args.name).map(|(path, text)| (out.join(path), text));
     write(&files)?;
     for (path, _) in &files {
-        anstream::println!("{}", path.display());
+        say!("{}", path.display());
     }
     let set = files[0].0.display();
-    anstream::println!("next: qkvet exam build {set} --seed 1 --out {}-out", args.name);
+    say!("next: qkvet exam build {set} --seed 1 --out {}-out", args.name);
     Ok(ExitCode::from(HELD))
 }
 

@@ -52,7 +52,7 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
     let outcome = compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
     let written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
     if !outcome.changes.is_empty() && outcome.compared > 0 {
-        anstream::eprintln!("{}", snapshot_line(&outcome));
+        tell!("{}", snapshot_line(&outcome));
     }
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
@@ -91,7 +91,7 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
     let Found { outcome, .. } = found(&args.from)?;
     write_text(&snapshot_diff(&outcome))?;
-    anstream::eprintln!("{}", snapshot_line(&outcome));
+    tell!("{}", snapshot_line(&outcome));
     Ok(ExitCode::from(HELD))
 }
 
@@ -170,14 +170,14 @@ fn save(
     let Written { added, replaced, removed } = written;
     let shown = shown(path);
     if written == Written::default() {
-        anstream::eprintln!("snapshot at {shown}: nothing to change");
+        tell!("snapshot at {shown}: nothing to change");
     } else {
         write_named("snapshot", path, &write_snapshot(snapshot))?;
-        anstream::eprintln!("snapshot at {shown}: {added} added, {replaced} replaced, {removed} removed");
+        tell!("snapshot at {shown}: {added} added, {replaced} replaced, {removed} removed");
     }
     let missing = outcome.count(|change| change == Change::Missing);
     if missing > 0 && !prune {
-        anstream::eprintln!("notice: {missing} recorded cases are no more; --prune removes them");
+        tell!("notice: {missing} recorded cases are no more; --prune removes them");
     }
     Ok(())
 }
