@@ -18,6 +18,18 @@ def test_right():
     assert qkvet.assert_attention(right(q, k, v), q, k, v).margin < 1
 
 
+def test_large():
+    """A large call that certainly passes is not measured; a wrong one is told like any other."""
+    generator = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn((1, 4, 512, 16), generator=generator) for _ in range(3))
+    out = right(q, k, v)
+    assert qkvet.assert_attention(out, q, k, v).margin is None
+    assert 0 < qkvet.judge_attention(out, q, k, v).margin < 1
+    out[0, 3, 511, 15] += 1e-3
+    with pytest.raises(AssertionError, match=r"\[b=0, h=3, i=511, c=15\]"):
+        qkvet.assert_attention(out, q, k, v)
+
+
 def test_modulo():
     q, k, v = tensors()
     qkvet.assert_attention(modulo(q, k, v), q, k, v)

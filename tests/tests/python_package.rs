@@ -57,6 +57,7 @@ fn pytest_tells_each_case(environment: &Environment) {
         1,
         &[
             "PASSED test_attention.py::test_right",
+            "PASSED test_attention.py::test_large",
             "AssertionError: FAIL  attention",
             "query head h reads key/value head h % h_k",
             "PASSED test_attention.py::test_cases_right[uniform-attention-float32-c-",

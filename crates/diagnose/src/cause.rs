@@ -201,7 +201,9 @@ fn moves(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>) -> bool {
 
 fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&CallRecord]) -> bool {
     if faults.iter().any(|fault| fault.behavior == Some(Behavior::InputsOverwritten)) {
-        return calls.iter().any(|seen| !seen.record.output.inputs_unchanged);
+        // Numbers that are wrong besides have another cause, which would not be looked for.
+        return calls.iter().all(|seen| seen.is_right || seen.record.call.misfit().is_some())
+            && calls.iter().any(|seen| !seen.record.output.inputs_unchanged);
     }
     // A fault explains what is wrong by touching it: a call that it leaves as it is stays wrong.
     let is_touched = |seen: &Seen<'_>| faults.iter().any(|fault| touches(fault, base, &seen.record.call));

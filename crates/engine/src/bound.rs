@@ -6,6 +6,7 @@
 
 mod exact;
 mod formats;
+mod from_below;
 mod logits;
 mod lse;
 mod merging;
@@ -16,6 +17,7 @@ use qkvet_spec::{Contract, LseBase};
 
 use self::exact::exact_bound;
 use self::formats::Formats;
+pub use self::from_below::certainly_keeps;
 use self::logits::Logits;
 use self::row::RowTerms;
 use crate::enclosure::{HeadEnclosure, RowStats};
@@ -37,6 +39,8 @@ pub struct Bound {
     pub lse_hard: Vec<f64>,
     /// As `probable`, for the log-sum-exp of each query, `n_q` numbers.
     pub lse_probable: Vec<f64>,
+    /// Whether a format of the contract may overflow on the way to the output of each query: then it may be NaN, `n_q` entries.
+    pub overflows: Vec<bool>,
 }
 
 /// What a bound of the natural log-sum-exp becomes in a base. The bound allows for the rounding of the factor.
@@ -73,9 +77,11 @@ pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) ->
         probable: Vec::with_capacity(elements),
         lse_hard: Vec::with_capacity(head.n_q),
         lse_probable: Vec::with_capacity(head.n_q),
+        overflows: Vec::with_capacity(head.n_q),
     };
     for (i, stats) in enclosure.rows.iter().enumerate() {
         let row = Row::new(head, i, stats, &formats);
+        bound.overflows.push(row.overflows(&enclosure.value_abs_sum[i * head.d_v..(i + 1) * head.d_v]));
         for c in 0..head.d_v {
             let (hard, probable) = row.element(c, &Element::new(enclosure, i * head.d_v + c));
             bound.hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
@@ -140,6 +146,17 @@ impl<'a> Row<'a> {
         self.stats.visible == 0 && (!is_mean || self.head.sink.is_some())
     }
 
+    /// Whether sums of the values of a column fit into the formats that hold them.
+    fn values_fit(&self, value_abs_sum: f64) -> bool {
+        value_abs_sum <= max_finite(self.formats.dot) / 2.0 && self.formats.partials_fit(value_abs_sum)
+    }
+
+    /// Whether a format may overflow before the output is there, given `Σ|v|` of each column.
+    fn overflows(&self, value_abs_sums: &[f64]) -> bool {
+        let logits_fit = self.stats.visible == 0 || self.logits.fit(self.head, self.stats, self.formats);
+        !(self.is_defined() || logits_fit && value_abs_sums.iter().all(|sum| self.values_fit(*sum)))
+    }
+
     /// Hard and probable bound of column `c`.
     fn element(&self, c: usize, element: &Element) -> (f64, f64) {
         let (head, formats, stats, logits) = (self.head, self.formats, self.stats, &self.logits);
@@ -147,9 +164,7 @@ impl<'a> Row<'a> {
             let nothing = if self.is_defined() { 0.0 } else { f64::INFINITY };
             return (nothing, nothing);
         };
-        let values_fit =
-            element.value_abs_sum <= max_finite(formats.dot) / 2.0 && formats.partials_fit(element.value_abs_sum);
-        if !(values_fit && element.output <= max_finite(formats.output)) {
+        if !(self.values_fit(element.value_abs_sum) && element.output <= max_finite(formats.output)) {
             return (f64::INFINITY, f64::INFINITY);
         }
         let merging = merging::merge_error(self.factors, element);

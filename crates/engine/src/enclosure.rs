@@ -151,6 +151,8 @@ pub enum Detail {
     Midpoints,
     /// `mid` and `rad`, with `Σ w|v|` bounded by the largest `|v|` of its column: no further matrix product.
     Radii,
+    /// That, with `value_abs_sum` and `rows`: what [`certainly_keeps`](crate::bound::certainly_keeps) needs.
+    Rows,
     /// Everything, with the products of the weights with `|V|` and `V²`: narrower, and what a contract's bound needs.
     Full,
 }
@@ -164,8 +166,8 @@ impl HeadEnclosure {
             abar: zeros(Detail::Full),
             deviation: zeros(Detail::Full),
             product_norm: zeros(Detail::Full),
-            value_abs_sum: zeros(Detail::Full),
-            rows: if detail == Detail::Full { vec![RowStats::empty(None); head.n_q] } else { Vec::new() },
+            value_abs_sum: zeros(Detail::Rows),
+            rows: if detail >= Detail::Rows { vec![RowStats::empty(None); head.n_q] } else { Vec::new() },
         }
     }
 

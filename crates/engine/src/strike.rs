@@ -107,6 +107,7 @@ fn mixed(right: Expected, wrong: Expected, rows: &[bool]) -> Expected {
         mixed.hard[cells.clone()].copy_from_slice(&wrong.hard[cells.clone()]);
         mixed.probable[cells.clone()].copy_from_slice(&wrong.probable[cells]);
         mixed.rows[at] = wrong.rows[at];
+        mixed.overflows[at] = wrong.overflows[at];
     }
     mixed
 }

@@ -36,15 +36,17 @@ fn check(name: &str, problem: &Problem) -> (f64, f64) {
     let mut largest = (0.0, 0.0);
     for products in Products::ALL {
         let of = |detail| enclose_as(&problem.head(), products, detail);
-        let [midpoints, radii, full] = [Detail::Midpoints, Detail::Radii, Detail::Full].map(of);
+        let [midpoints, radii, rows, full] = [Detail::Midpoints, Detail::Radii, Detail::Rows, Detail::Full].map(of);
         check_contains(&format!("{name}, {products:?}, radii"), &radii, &exact);
+        check_contains(&format!("{name}, {products:?}, rows"), &rows, &exact);
         check_contains(&format!("{name}, {products:?}, full"), &full, &exact);
+        assert_eq!(format!("{:?}", (&rows.rows, &rows.value_abs_sum)), format!("{:?}", (&full.rows, &full.value_abs_sum)));
         let n = problem.n_q * problem.d_v;
         assert_eq!([midpoints.rad.len(), radii.abar.len(), radii.rows.len()], [0; 3]);
         assert_eq!([midpoints.mid.len(), radii.rad.len(), full.abar.len()], [n; 3]);
         for index in 0..n {
-            let mids = [&midpoints, &radii, &full].map(|enclosure| enclosure.mid[index].to_bits());
-            assert!(mids == [mids[0]; 3], "{name}[{index}]: midpoints differ");
+            let mids = [&midpoints, &radii, &rows, &full].map(|enclosure| enclosure.mid[index].to_bits());
+            assert!(mids == [mids[0]; 4], "{name}[{index}]: midpoints differ");
         }
         if products == Products::Faer {
             let largest_of = |enclosure: &HeadEnclosure| enclosure.rad.iter().fold(0.0f64, |max, rad| max.max(*rad));

@@ -10,7 +10,7 @@ use qkvet_engine::format;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::Want;
 use qkvet_gen::check_call;
-use qkvet_run::answer::Judgment;
+use qkvet_run::answer::{Judgment, Ruler};
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Response, Target, Tensor, Window};
@@ -98,7 +98,7 @@ impl NativeCall {
         Ok(Self { call })
     }
 
-    /// The verdict on an output, as JSON.
+    /// The verdict on an output, as JSON; of a pass, its margin only if it is `measured`.
     #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
     fn judge(
         &self,
@@ -106,13 +106,15 @@ impl NativeCall {
         output: Bits,
         conventions: Vec<String>,
         contract: Option<String>,
+        measured: bool,
     ) -> PyResult<String> {
         let output = Output { output: tensor("out", &output)?, weights: None, lse: None, inputs_unchanged: true };
         let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()]).map_err(invalid)?;
         py.detach(|| {
             self_test().map_err(invalid)?;
             let ruler = declared.ruler(self.call.dtype()).map_err(invalid)?;
-            told(&ruler.judgment(&self.call, &output))
+            let judge = if measured { Ruler::judgment } else { Ruler::assertion };
+            told(&judge(&ruler, &self.call, &output))
         })
     }
 

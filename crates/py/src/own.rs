@@ -145,7 +145,7 @@ pub(crate) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, String> {
     let find = |name: &String| {
         Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
             let known = Dtype::CHECKED.map(Dtype::name).join(", ");
-            format!("dtype at {name}: expected one of {known}, got another")
+            format!("dtype: expected one of {known}, got `{name}`")
         })
     };
     names.iter().map(find).collect()

@@ -1,7 +1,7 @@
 //! One output, judged: what is behind `assert_attention!`.
 
 use qkvet_gen::check_call;
-use qkvet_run::answer::Judgment;
+use qkvet_run::answer::{Judgment, Ruler};
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Output, SpecError, Tensor, Window};
@@ -144,21 +144,25 @@ impl Claim {
     /// # Errors
     /// Inputs that do not fit together, and unknown names.
     pub fn judge(&self) -> Result<Judgment, Error> {
+        self.judged_by(|ruler, call, output| ruler.judgment(call, output))
+    }
+
+    fn judged_by(&self, judge: impl Fn(&Ruler<'_>, &Call, &Output) -> Judgment) -> Result<Judgment, Error> {
         check_call(&self.call).map_err(|error| SpecError::plain(error.to_string()))?;
         let dtype = self.call.dtype();
         let declared = Declared::new(&self.conventions, self.contract.as_slice(), &[dtype])?;
         self_test()?;
         let output = Output { output: self.output.clone(), weights: None, lse: None, inputs_unchanged: true };
-        Ok(declared.ruler(dtype)?.judgment(&self.call, &output))
+        Ok(judge(&declared.ruler(dtype)?, &self.call, &output))
     }
 
-    /// Asserts that the verdict is not `FAIL`, and gives it.
+    /// Asserts that the verdict is not `FAIL`, and gives it; what certainly passes is not measured in large calls.
     ///
     /// # Panics
     /// The output is proved wrong; the inputs do not fit together, or a name is unknown.
     #[track_caller]
     pub fn assert(&self) -> Judgment {
-        match self.judge() {
+        match self.judged_by(|ruler, call, output| ruler.assertion(call, output)) {
             Ok(judgment) if judgment.is_ok() => judgment,
             Ok(judgment) => {
                 panic!("{}", judgment.text(|convention| format!("convention = \"{convention}\"")))

@@ -154,6 +154,11 @@ pub fn finding(finding: &Finding) -> String {
     out
 }
 
+/// So many times more cases declined than checked are worth a hint.
+const FEW: usize = 9;
+const WANTED: &str = "nearly all cases were declined, for the reasons above. Most set `scale`, and have several items and heads, and \
+                      other widths for values than for keys: a target that takes these is checked on more. Suite `even` has one width";
+
 /// Counts, options, formats, sizes, what was declined and what is never checked.
 pub fn coverage(summary: &Summary) -> String {
     let mut out = String::new();
@@ -184,6 +189,10 @@ pub fn coverage(summary: &Summary) -> String {
         let noun = if others.len() == 1 { "reason" } else { "reasons" };
         let (more, cases) = (others.len(), count(others.iter().sum()));
         row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
+    }
+    let taken: usize = covered.laws.values().sum();
+    if covered.declined.values().sum::<usize>() > FEW * taken {
+        wrapped(&mut out, "hint", WANTED);
     }
     for warning in &summary.warnings {
         wrapped(&mut out, "warning", warning);

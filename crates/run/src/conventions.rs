@@ -31,7 +31,7 @@ pub fn conventions<'a>(
         if let Some(found) = of_field.iter().find(|convention| convention.value == *value) {
             return Ok(*found);
         }
-        let (what, known): (String, Vec<&str>) = if of_field.is_empty() {
+        let (what, mut known): (String, Vec<&str>) = if of_field.is_empty() {
             (
                 format!("convention `{field}`"),
                 catalog.conventions.values().map(|convention| convention.field.as_str()).collect(),
@@ -42,6 +42,7 @@ pub fn conventions<'a>(
                 of_field.iter().flat_map(|known| [known.standard_value.as_str(), known.value.as_str()]).collect(),
             )
         };
+        known.dedup();
         let wrong = if of_field.is_empty() { field } else { value };
         let hint = nearest(wrong, known.iter().copied())
             .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));

@@ -222,7 +222,7 @@ impl<'a> Block<'a> {
                 let mids = self.mid[elements].iter_mut().zip(values);
                 mids.for_each(|(mid, sum)| *mid = if is_divided(job.head) { sum / row.sum } else { *sum });
             }
-            (Detail::Radii, Row::Weighted(row)) if is_divided(job.head) => {
+            (Detail::Radii | Detail::Rows, Row::Weighted(row)) if is_divided(job.head) => {
                 Arch::new().dispatch(RadiiByRange {
                     row,
                     columns,
@@ -231,11 +231,15 @@ impl<'a> Block<'a> {
                     rad: &mut self.rad[elements.clone()],
                 });
                 if job.head.inexact.is_some() || stats.exact.is_some() {
-                    for (c, rad) in self.rad[elements].iter_mut().enumerate() {
+                    for (c, rad) in self.rad[elements.clone()].iter_mut().enumerate() {
                         let error = sums.error((i - first) * d_v + c);
                         *rad += error.map_or(0.0, |error| element::distance(row, error, columns, c));
                         *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
                     }
+                }
+                if job.detail == Detail::Rows {
+                    let sums = self.value_abs_sum[elements].iter_mut().enumerate();
+                    sums.for_each(|(c, sum)| *sum = columns.abs_sum(c));
                 }
             }
             _ => {
@@ -253,7 +257,7 @@ impl<'a> Block<'a> {
                         (_, None) => Element::unknown(),
                     };
                     self.set(index, element);
-                    if job.detail == Detail::Full {
+                    if job.detail >= Detail::Rows {
                         self.value_abs_sum[index] = match outcome {
                             Row::Empty => element.abar * job.head.n_k as f64 * (1.0 + 4.0 * U),
                             Row::Unknown | Row::OneKey(_) | Row::Weighted(_) => columns.abs_sum(c),
@@ -262,7 +266,7 @@ impl<'a> Block<'a> {
                 }
             }
         }
-        if job.detail == Detail::Full {
+        if job.detail >= Detail::Rows {
             self.stats[i - self.rows.start] = stats;
         }
     }
@@ -298,7 +302,7 @@ fn weighted(
     let general = match job.detail {
         Detail::Full if is_divided(job.head) => element::normalized(factors, &sums.element(index), columns, c),
         Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
-        Detail::Midpoints | Detail::Radii => {
+        Detail::Midpoints | Detail::Radii | Detail::Rows => {
             element::unnormalized_by_range(factors, (sums.values[index], sums.error(index)), columns, c)
         }
     };

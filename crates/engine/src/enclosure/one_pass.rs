@@ -68,7 +68,7 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
             track: match detail {
                 Detail::Midpoints => Track::Sum,
                 Detail::Radii => Track::Largest,
-                Detail::Full => Track::All,
+                Detail::Rows | Detail::Full => Track::All,
             },
         });
         sums.add(&tables.values, by, scores, keys.len(), (n, keys), detail);
@@ -134,7 +134,7 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, lanes: &RowLanes) -> Op
         return None;
     }
     weights.heaviest = exp1(largest);
-    let (top, lowest) = if detail == Detail::Full { (largest, lanes.smallest()) } else { (row.logit, -row.logit) };
+    let (top, lowest) = if detail >= Detail::Rows { (largest, lanes.smallest()) } else { (row.logit, -row.logit) };
     let (query_norm, key_norm) = (row.query_norm, row.key_norm);
     let line = PlainLine { top, shift: 0.0, lowest, query_norm, key_norm, kept: n, has_dropped: false };
     let facts = Facts::plain(head, &row.dots, &line);
@@ -143,7 +143,7 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, lanes: &RowLanes) -> Op
     if weights.tau.is_nan() || weights.tau >= 0.5 {
         return None;
     }
-    let stats = if detail == Detail::Full { stats(head, row, lanes, &facts, &weights) } else { RowStats::empty(None) };
+    let stats = if detail >= Detail::Rows { stats(head, row, lanes, &facts, &weights) } else { RowStats::empty(None) };
     Some((stats, outcome(weights)))
 }
 

@@ -1,12 +1,14 @@
 //! The interpreter of meanings: what a call must return, as balls, under a meaning and a contract.
 
 mod fallback;
+mod keeps;
 mod reference;
 
-use qkvet_spec::{Call, Contract, Dtype, EmptyLse, LseBase, Meaning};
+use qkvet_spec::{Call, Contract, Dims, Dtype, EmptyLse, LseBase, Meaning};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use self::fallback::{Budget, MOST_WEIGHTS, recompute};
+pub use self::keeps::certainly_passes;
 pub use self::reference::{Reference, References};
 
 use crate::ball::Ball;
@@ -30,17 +32,32 @@ pub struct Expected {
     pub probable: Vec<f64>,
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
+    /// Whether a format of the contract may overflow on the way to each row, `(b, h_q, n_q)`: then NaN refutes nothing.
+    pub overflows: Vec<bool>,
 }
 
 impl Expected {
-    /// Whether an implementation under the contract may return `x` for element `at`. NaN is no number to return.
+    /// Whether an implementation under the contract may return `x` for element `at`. NaN is no number to return, see [`Expected::allows_nan`].
     pub fn holds(&self, at: usize, x: f64) -> bool {
+        if x.is_nan() && self.allows_nan(at) {
+            return true;
+        }
         (x - self.exact[at].mid).abs() <= self.exact[at].rad + self.hard[at]
+    }
+
+    /// Whether nothing speaks against NaN for element `at`: nothing is known of it, or a format may overflow on the way.
+    pub fn allows_nan(&self, at: usize) -> bool {
+        self.exact[at].rad.is_infinite() || self.hard[at].is_infinite() && self.overflows[at / self.shape[3]]
     }
 }
 
 /// Weights of a head below which another thread is not worth its while.
 const MIN_WEIGHTS: usize = 1 << 12;
+
+/// As many heads at a time as there are threads: what a head takes need not be there for all of them.
+fn heads_at_once(dims: Dims) -> usize {
+    if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() }
+}
 
 /// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
 ///
@@ -74,6 +91,7 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
         hard: Vec::with_capacity(total),
         probable: Vec::with_capacity(total),
         rows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
+        overflows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
     };
     let mut budget = Budget(MOST_WEIGHTS);
     let heads: Vec<(usize, usize)> = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
@@ -86,9 +104,7 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
         }
         (lowered, enclosure, allowed)
     };
-    // As many heads at a time as there are threads: what a head takes need not be there for all of them.
-    let at_once = if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() };
-    for heads in heads.chunks(at_once) {
+    for heads in heads.chunks(heads_at_once(dims)) {
         let bounded: Vec<_> = match heads {
             [one] => vec![bounded(one)],
             _ => heads.par_iter().map(bounded).collect(),
@@ -98,6 +114,7 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
             let mut none = Budget(0);
             let budget = if lowered.is_rounded() { &mut none } else { &mut budget };
             expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, budget));
+            expected.overflows.extend(&allowed.overflows);
             for i in 0..dims.n_q {
                 if want == Want::Lse {
                     expected.exact.push(lse_ball(meaning, &enclosure.rows[i]));
@@ -143,6 +160,7 @@ fn rearranged(expected: &Expected, rows: &[usize]) -> Expected {
         hard: rows.iter().flat_map(|row| &expected.hard[row * width..(row + 1) * width]).copied().collect(),
         probable: rows.iter().flat_map(|row| &expected.probable[row * width..(row + 1) * width]).copied().collect(),
         rows: rows.iter().map(|row| expected.rows[*row]).collect(),
+        overflows: rows.iter().map(|row| expected.overflows[*row]).collect(),
         ..*expected
     }
 }

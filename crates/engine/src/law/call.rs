@@ -123,12 +123,17 @@ pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
     BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data: expected.exact.clone() }
 }
 
-/// The target's result as balls: its numbers, each with the contract's bound.
+/// The target's result as balls: its numbers, each with the contract's bound. NaN has an infinite one where nothing speaks against
+/// it, else none.
 pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
     let bounds = expected.hard.iter().zip(&expected.probable);
-    let data =
-        tensor.data.iter().zip(bounds).map(|(mid, (rad, soft))| Ball { mid: *mid, rad: *rad, soft: *soft }).collect();
+    let ball = |(at, (mid, (rad, soft))): (usize, (&f64, (&f64, &f64)))| match mid.is_nan() {
+        false => Ball { mid: *mid, rad: *rad, soft: *soft },
+        true if expected.allows_nan(at) => Ball { mid: *mid, rad: f64::INFINITY, soft: f64::INFINITY },
+        true => Ball::exact(*mid),
+    };
+    let data = tensor.data.iter().zip(bounds).enumerate().map(ball).collect();
     BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data }
 }
 

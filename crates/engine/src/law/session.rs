@@ -35,11 +35,7 @@ pub fn judge_call(label: &str, call: &Call, expect: impl Fn(Want) -> Expected, t
         (false, false) => Want::Output,
     };
     let answered = session.call(label.to_owned(), call.clone(), want, |_, want| expect(want));
-    let decision = answered.map(|_| match session.values.verdict {
-        Verdict::Fail => Decision::pass(),
-        _ => session.inputs_unchanged(),
-    });
-    session.conclude(decision)
+    session.conclude(answered.map(|_| Decision::pass()))
 }
 
 /// A target and what it answered so far.
@@ -117,8 +113,18 @@ impl<'a> Session<'a> {
                     if relation.verdict == Verdict::Fail { (relation, values) } else { (values, relation) };
                 (first.and(second), margin)
             }
+            // What was answered before is an answer: whoever takes no further call may have been wrong already.
+            Err(no_result) if yields(no_result.verdict) && values.verdict == Verdict::Fail => {
+                let margin = values.margin;
+                (values, margin)
+            }
             Err(no_result) => (*no_result, 0.0),
         };
+        if yields(decision.verdict)
+            && let Decision { evidence: Some(evidence), .. } = self.inputs_unchanged()
+        {
+            decision = Decision::fail(Evidence { relation: false, ..evidence });
+        }
         if decision.verdict == Verdict::Fail
             && let Some(evidence) = self.unrepeatable()
         {
@@ -149,6 +155,12 @@ impl<'a> Session<'a> {
         }
         None
     }
+}
+
+/// Whether a verdict gives way to what is proved of the calls that were answered.
+fn yields(verdict: Verdict) -> bool {
+    use Verdict::{Inconclusive, Pass, Refused, Skipped, Suspect, Unsupported};
+    matches!(verdict, Pass | Suspect | Inconclusive | Unsupported | Refused | Skipped)
 }
 
 /// What a response without a tensor decides.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ class Verdict:
     """What is known of one output.
 
     `verdict` is the word: `PASS`, `FAIL`, `SUSPECT` or `INCONCLUSIVE`. `margin` is the largest distance over its bound; it
-    is at most 1 where nothing is wrong. `contract` is what it was judged by.
+    is at most 1 where nothing is wrong, and `None` where an assertion about a large call (2**20 weights and more) held without
+    measuring it. `contract` is what it was judged by.
     """
 
     verdict: str
@@ -43,12 +45,13 @@ class Verdict:
         return self.text
 
 
-def _call(query: Any, key: Any, value: Any, options: dict[str, Any], layout: str) -> tuple[_native.Call, list[str]]:
-    """The call, and the conventions that its options declare."""
+def _call(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
+    """The call of these arguments, and the conventions that they declare."""
+    layout = options["layout"]
     if layout not in ("bhnd", "bnhd"):
         raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")
     swap = layout == "bnhd"
-    tensors = {name: bits(name, array, swap) for name, array in (("query", query), ("key", key), ("value", value))}
+    tensors = {name: bits(name, options[name], swap) for name in ("query", "key", "value")}
     for name in ("mask", "bias", "sinks", "alibi_slopes"):
         if options[name] is not None:
             tensors[name] = bits(name, options[name])
@@ -58,15 +61,24 @@ def _call(query: Any, key: Any, value: Any, options: dict[str, Any], layout: str
     window = options["window"]
     if window is not None:
         # -1 is how FlashAttention says that a side is open.
-        left, right = window
-        window = tuple(None if side is None or side < 0 else int(side) for side in (left, right))
+        try:
+            left, right = window
+            window = tuple(None if side is None or side < 0 else operator.index(side) for side in (left, right))
+        except TypeError:
+            raise TypeError(f"window: expected two whole numbers, left and right, got {window!r:.60}") from None
     lengths = {
         name: None if options[name] is None else numbers(name, options[name])
         for name in ("key_lengths", "query_lengths")
     }
     scale, softcap = ((None if x is None else float(x)) for x in (options["scale"], options["softcap"]))
     call = _native.Call(tensors, scale=scale, causal=bool(causal), softcap=softcap, window=window, **lengths)
-    return call, conventions
+    return call, conventions + listed(options["convention"])
+
+
+def _judged(out: Any, options: dict[str, Any], *, measured: bool) -> Verdict:
+    call, conventions = _call(options)
+    found = call.judge(bits("out", out, options["layout"] == "bnhd"), conventions, options["contract"], measured)
+    return Verdict(**json.loads(found))
 
 
 def judge_attention(
@@ -90,13 +102,7 @@ def judge_attention(
     convention: str | Iterable[str] = (),
 ) -> Verdict:
     """The verdict on `out`, whatever it is. Arguments are those of :func:`assert_attention`."""
-    options = {
-        "scale": scale, "causal": causal, "mask": mask, "bias": bias, "window": window, "softcap": softcap,
-        "sinks": sinks, "alibi_slopes": alibi_slopes, "key_lengths": key_lengths, "query_lengths": query_lengths,
-    }  # fmt: skip
-    call, conventions = _call(query, key, value, options, layout)
-    found = call.judge(bits("out", out, layout == "bnhd"), conventions + listed(convention), contract)
-    return Verdict(**json.loads(found))
+    return _judged(out, locals(), measured=True)
 
 
 def assert_attention(
@@ -123,7 +129,8 @@ def assert_attention(
 
     Shapes: `query (b, h_q, n_q, d_k)`, `key (b, h_k, n_k, d_k)`, `value (b, h_k, n_k, d_v)`, `out (b, h_q, n_q, d_v)`;
     with `layout="bnhd"` heads come after positions. `causal` is aligned lower right; `"upper-left"` declares the other
-    one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`.
+    one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`
+    from two or four axes.
 
     There is no tolerance. The exact result is enclosed, and `contract` (the loosest ordinary one of the format if absent)
     gives the error that an implementation may make: what lies outside is proved wrong.
@@ -132,11 +139,7 @@ def assert_attention(
     :raises ValueError: the inputs do not fit together, or a name is unknown.
     """
     __tracebackhide__ = True
-    verdict = judge_attention(
-        out, query, key, value, scale=scale, causal=causal, mask=mask, bias=bias, window=window, softcap=softcap,
-        sinks=sinks, alibi_slopes=alibi_slopes, key_lengths=key_lengths, query_lengths=query_lengths, layout=layout,
-        contract=contract, convention=convention,
-    )  # fmt: skip
+    verdict = _judged(out, locals(), measured=False)
     if not verdict.ok:
         raise AssertionError(str(verdict))
     return verdict
@@ -165,12 +168,8 @@ def reference(
     Shape `(b, h_q, n_q, d_v)`, or `(b, n_q, h_q, d_v)` with `layout="bnhd"`; float64. NumPy arrays, torch tensors for torch
     inputs, memoryviews where NumPy is not loaded. An infinite radius says that nothing is known.
     """
-    options = {
-        "scale": scale, "causal": causal, "mask": mask, "bias": bias, "window": window, "softcap": softcap,
-        "sinks": sinks, "alibi_slopes": alibi_slopes, "key_lengths": key_lengths, "query_lengths": query_lengths,
-    }  # fmt: skip
-    call, conventions = _call(query, key, value, options, layout)
-    mid, rad, shape = call.reference(conventions + listed(convention))
+    call, conventions = _call(locals())
+    mid, rad, shape = call.reference(conventions)
     return tuple(_array(raw, shape, query, layout == "bnhd") for raw in (mid, rad))  # type: ignore[return-value]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -87,9 +88,12 @@ def _of_buffer(name: str, view: memoryview) -> _native.Bits:
 def numbers(name: str, value: Any) -> list[int]:
     """Whole numbers of a list or of an array."""
     try:
-        return [int(one) for one in (value.tolist() if hasattr(value, "tolist") else value)]
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected whole numbers, got {type(value).__name__}") from None
+        found = [operator.index(one) for one in (value.tolist() if hasattr(value, "tolist") else value)]
+    except TypeError:
+        raise TypeError(f"{name}: expected a list of whole numbers, got {value!r:.60}") from None
+    if any(one < 0 for one in found):
+        raise ValueError(f"{name}: expected numbers that are not negative, got {value!r:.60}")
+    return found
 
 
 def arrays_of(function: Callable[..., Any]) -> str | None:

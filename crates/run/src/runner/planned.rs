@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Meaning, Suite, Target, Values};
+use qkvet_spec::{Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Meaning, Suite, Target, Values};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -181,6 +181,15 @@ impl Planned<'_> {
     }
 }
 
+/// For each row, whether a format may overflow on the way to it: only where there is no bound does it matter, and is asked.
+fn overflows(judge: Judge<'_>, call: &Call, bounds: &[f64]) -> Vec<bool> {
+    let d = call.dims();
+    match bounds.iter().any(|bound| bound.is_infinite()) {
+        true => interpret(judge.meaning, call, judge.contract, Want::Output).overflows,
+        false => vec![false; d.b * d.h_q * d.n_q],
+    }
+}
+
 /// Judges the one call of a frozen case by its frozen answer. For a target that declares another convention, or a contract
 /// without frozen bounds, the answer is enclosed anew.
 pub(super) fn judge_frozen(
@@ -198,6 +207,7 @@ pub(super) fn judge_frozen(
             hard: bounds.clone(),
             probable: bounds.clone(),
             rows: vec![Reference::Stored; frozen.answer.shape[..3].iter().product()],
+            overflows: overflows(judge, &call, bounds),
         },
         _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
     };

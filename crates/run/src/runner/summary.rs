@@ -8,9 +8,13 @@ use super::RunConfig;
 use super::pass::Done;
 use super::planned::Planned;
 use super::stop::Stopped;
+use crate::python::A_LAYER;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
+
+/// What is not checked of a layer besides: its projections are asked to copy.
+const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";
 
 pub(super) fn summary(
     config: &RunConfig<'_>,
@@ -23,6 +27,9 @@ pub(super) fn summary(
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     let mut coverage = Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
+    if run.environment.iter().any(|line| line.starts_with(A_LAYER)) {
+        coverage.unchecked.push(UNCHECKED_OF_LAYERS.to_owned());
+    }
     for law in &config.laws {
         coverage.laws.insert(law.law.law.clone(), 0);
     }

@@ -12,6 +12,8 @@ ONE = {
 }
 # Names of formats, as far as they were asked for: NumPy spells them anew each time.
 NAMES = {}
+# Libraries of types, as far as they were asked for.
+LIBRARY_OF = {}
 # Larger tensors go by file.
 INLINE_LIMIT = 2**18
 # Larger results are not even read.
@@ -30,7 +32,7 @@ class Numpy:
     name = "numpy"
 
     def __init__(self, device):
-        self.np = require("numpy")
+        self.np, self.kinds = require("numpy"), {}
         self.device = None
         if device is not None:
             raise LoadError("device", "numpy arrays have no device, got `%s`" % device, "choose torch or jax arrays")
@@ -44,7 +46,10 @@ class Numpy:
         return self.np.dtype(name)
 
     def make(self, dtype, shape, raw):
-        return self.np.frombuffer(raw, dtype=self.dtype(dtype)).reshape(shape).copy()  # writable and aligned
+        kind = self.kinds.get(dtype)
+        if kind is None:
+            kind = self.kinds[dtype] = self.dtype(dtype)
+        return self.np.frombuffer(raw, kind).reshape(shape).copy()  # writable and aligned
 
     def swap(self, array):
         return self.np.ascontiguousarray(self.np.swapaxes(array, 1, 2))
@@ -78,7 +83,7 @@ class Jax(Numpy):
 
     def __init__(self, device):
         self.jax = require("jax")
-        self.np = require("numpy")
+        self.np, self.kinds = require("numpy"), {}
         self.device = device
         platform, _, index = (device or "").partition(":")
         try:
@@ -125,15 +130,20 @@ def narrowed(name, raw):
 
 def shape_of(value):
     """`(dtype name, shape)` of an array of any of the libraries, or None."""
-    for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("numpy", "ndarray")):
-        kind = getattr(sys.modules.get(library), kind, None)
-        if isinstance(kind, type) and isinstance(value, kind):
-            name = NAMES.get(value.dtype)
-            if name is None:
-                name = str(value.dtype).replace("torch.", "") if library == "torch" else value.dtype.name
-                NAMES[value.dtype] = name
-            return name, [int(n) for n in value.shape]
-    return None
+    library = LIBRARY_OF.get(type(value))
+    if library is None:
+        for library, kind in (("torch", "Tensor"), ("jax", "Array"), ("numpy", "ndarray")):
+            kind = getattr(sys.modules.get(library), kind, None)
+            if isinstance(kind, type) and isinstance(value, kind):
+                LIBRARY_OF[type(value)] = library
+                break
+        else:
+            return None
+    name = NAMES.get(value.dtype)
+    if name is None:
+        name = str(value.dtype).replace("torch.", "") if library == "torch" else value.dtype.name
+        NAMES[value.dtype] = name
+    return name, [int(n) for n in value.shape]
 
 
 def read(value, swap):

@@ -36,6 +36,8 @@ class Caller:
 
     def keywords(self, tensors, params, want, width):
         """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
+        if not (params or self.always) and len(tensors) == 3 and want == ["output"]:
+            return {}
         params = dict(params)
         given = {name: array for name, array in tensors.items() if name not in ("query", "key", "value")}
         for name in ("scale", "softcap"):
@@ -83,7 +85,9 @@ class Caller:
         except (ValueError, TypeError) as error:
             return {"status": "refused", "reason": text(error) + place(error, self.folder)}
         except BaseException as error:
-            return self.failed(error)
+            heads = given["query"][1][1:2] + given["key"][1][1:2]
+            grouped = "" if len(set(heads)) < 2 else "; %d query heads and %d key heads: decline those with NotImplementedError"
+            return self.failed(error, after=grouped and grouped % tuple(heads))
         try:
             answer = {"status": "ok", "tensors": self.collect(result, want)}
             answer["inputs_unchanged"] = getattr(self.function, "inputs_unchanged", True) and all(
@@ -95,9 +99,9 @@ class Caller:
         except BaseException as error:  # work that a device does late fails here
             return self.failed(error, "reading the result raised ")
 
-    def failed(self, error, before=""):
+    def failed(self, error, before="", after=""):
         reason = text(error)
-        answer = {"status": "error", "reason": before + reason + place(error, self.folder)}
+        answer = {"status": "error", "reason": before + reason + place(error, self.folder) + after}
         if "CUDA error" in reason or "device-side assert" in reason:
             answer["fatal"] = True  # such an error poisons every later call of the process
         return answer

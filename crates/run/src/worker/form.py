@@ -2,6 +2,7 @@
 
 SEPARATE = ("x_q", "x_kv", "w_q", "w_k", "w_v", "w_o", "heads")
 JOINED = ("x_q", "x_kv", "w_qkv", "w_o", "heads")
+LAYERS = "a layer begins with (%s) or with (%s)" % (", ".join(SEPARATE), ", ".join(JOINED))
 # The biases that each form may take.
 BIASES = {SEPARATE: ("b_q", "b_k", "b_v", "b_o"), JOINED: ("b_qkv", "b_o")}
 

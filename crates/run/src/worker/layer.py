@@ -30,7 +30,7 @@ class Layer:
             wrong = (at for at, x in enumerate(found) if x == x and x != bias[at % len(bias)])
             for at in wrong:
                 seen = (bias[at % len(bias)], at % len(bias), found[at])
-                raise Malformed("output: expected b_o, %s in column %d, where all values are 0, got %s" % seen)
+                raise Malformed("an output without b_o as it was given: with values of 0, %s in column %d became %s" % seen)
         # A format that is not the input's stays what it is, to be judged.
         name, _ = shape_of(first)
         raw = read(first, False)

@@ -191,7 +191,9 @@ def match_arguments(name, function, supports, mask_takes_bias):
     always = [option for option, argument in arguments.items() if argument in required]
     for argument in required:
         if argument not in arguments.values():
-            raise LoadError("signature", "%s needs an argument `%s` that is not an option" % (shown, argument), wrap)
+            layer = {"x_q", "x_kv", "w_q", "w_k", "w_v", "w_qkv", "w_o"} & {p.name for p in found}
+            hint = "%s; what else a layer may take is in docs/layers.md" % LAYERS if layer else wrap
+            raise LoadError("signature", "%s needs an argument `%s` that is not an option" % (shown, argument), hint)
     if supports is not None:
         arguments = declared(name, supports, arguments, var_keyword, always)
         if mask_takes_bias and "bias" not in arguments and "mask" in arguments:

@@ -1,0 +1,122 @@
+//! Every answer of a case counts: wrong ones before a call that is declined, inputs that were written into, and NaN only as far as it says
+//! something.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use qkvet_engine::law::{Judge, evaluate, judge_call};
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::simulate::Simulator;
+use qkvet_spec::{
+    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning, Output, Response,
+    Target, Tensor, Verdict,
+};
+
+/// Two calls, the second with twice the values.
+const LAW: &str = "law: x\ntitle: t\ngiven: {}\noptions: []\nproof: definition\ncatches: []\n\
+                   expect: 2 * attention(Q, K, V) == attention(Q, K, 2 * V)\n";
+
+/// What a target does with its numbered calls, beside attention.
+struct Habit<F>(usize, F);
+
+impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
+    fn call(&mut self, call: &Call) -> Response {
+        self.0 += 1;
+        match Simulator::new(Meaning::standard(), Execution::standard()).call(call) {
+            Response::Output(output) => (self.1)(self.0, *output),
+            other => other,
+        }
+    }
+}
+
+fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
+    let matrices = |rows: usize, data: &[f64]| {
+        let cols = data.len() / rows;
+        Binding::Matrices(Matrices { batch: Some(1), heads: Some(1), rows, cols, data: data.to_vec() })
+    };
+    let case = Case {
+        law: "x".to_owned(),
+        dtype: Dtype::Float32,
+        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 2, d_k: 1, d_v: 1 },
+        options: CallOptions::default(),
+        bindings: [
+            ("Q".to_owned(), matrices(1, &[1.0])),
+            ("K".to_owned(), matrices(2, &[1.0, 0.5])),
+            ("V".to_owned(), matrices(2, &[1.0, 3.0])),
+        ]
+        .into(),
+    };
+    let law = CheckedLaw::from_yaml("x.yaml", LAW).unwrap_or_else(|error| panic!("{error}"));
+    let (catalog, meaning) = (Catalog::embedded().unwrap(), Meaning::standard());
+    let judge = Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
+    let outcome = evaluate(&law, &case, judge, &mut Habit(0, habit)).unwrap();
+    (outcome.verdict, outcome.evidence.map(|evidence| evidence.place).unwrap_or_default())
+}
+
+fn output(output: Output) -> Response {
+    Response::Output(Box::new(output))
+}
+
+fn shifted(mut of: Output) -> Output {
+    of.output.data.iter_mut().for_each(|x| *x += 1.0);
+    of
+}
+
+#[test]
+fn a_wrong_answer_is_wrong_though_a_later_call_is_declined() {
+    let declines = || Response::Unsupported("no more".to_owned());
+    assert_eq!(verdict(|_, right| output(right)).0, Verdict::Pass);
+    assert_eq!(verdict(|n, right| if n == 1 { output(right) } else { declines() }).0, Verdict::Unsupported);
+    // Again and again the same: what is asked twice must not look like chance.
+    let (found, place) = verdict(|n, right| if n == 2 { declines() } else { output(shifted(right)) });
+    assert_eq!(found, Verdict::Fail, "{place}");
+    assert!(place.starts_with("attention(Q, K, V) at"), "{place}");
+    let crash = Response::Crash(String::new().into());
+    assert_eq!(verdict(|n, right| if n == 2 { crash.clone() } else { output(shifted(right)) }).0, Verdict::Crash);
+}
+
+#[test]
+fn inputs_that_are_written_into_fail_under_every_law() {
+    let overwrites = |of: Output| output(Output { inputs_unchanged: false, ..of });
+    let (found, place) = verdict(|n, right| if n == 2 { overwrites(right) } else { output(right) });
+    assert_eq!((found, place.starts_with("inputs of attention")), (Verdict::Fail, true), "{place}");
+    let (_, place) = verdict(|_, right| overwrites(shifted(right)));
+    assert!(!place.starts_with("inputs of"), "wrong numbers come first: {place}");
+    let (found, _) =
+        verdict(|n, right| if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) });
+    assert_eq!(found, Verdict::Fail);
+}
+
+/// One query and two keys of `d` elements of this size, answered by one number.
+fn answered(contract: &str, size: f64, answer: f64) -> Verdict {
+    let catalog = Catalog::embedded().unwrap();
+    let contract = catalog.contract(contract).unwrap();
+    let tensor = |shape: [usize; 4], x: f64| {
+        let n = shape.iter().product();
+        Tensor { dtype: contract.dtype, shape: shape.to_vec(), data: vec![x; n] }
+    };
+    let call = Call {
+        query: tensor([1, 1, 1, 8], size),
+        key: tensor([1, 1, 2, 8], size),
+        value: tensor([1, 1, 2, 1], 2.0),
+        return_weights: false,
+        return_lse: false,
+        options: CallOptions::default(),
+    };
+    let output = tensor([1, 1, 1, 1], answer);
+    let output = Output { output, weights: None, lse: None, inputs_unchanged: true };
+    let expect = |want| interpret(&Meaning::standard(), &call, &contract, want);
+    judge_call("attention(Q, K, V)", &call, expect, &mut Habit(0, |_, _| self::output(output.clone()))).verdict
+}
+
+#[test]
+fn nan_refutes_what_is_known_and_nothing_else() {
+    assert_eq!(answered("f16-unfused", 1.0, f64::NAN), Verdict::Fail);
+    // Scores of 320,000 do not fit into float16, where this contract may keep them.
+    assert_eq!(answered("f16-unfused", 200.0, f64::NAN), Verdict::Inconclusive);
+    assert_eq!(answered("f16-unfused", 200.0, f64::INFINITY), Verdict::Inconclusive);
+    assert_eq!(answered("f16-flash", 200.0, f64::NAN), Verdict::Fail);
+    // The bound is vacuous, but nothing overflows: some number there must be.
+    assert_eq!(answered("bf16-unfused", 200.0, f64::NAN), Verdict::Fail);
+    for answer in [f64::NAN, 0.0] {
+        assert_eq!(answered("f32", f64::NAN, answer), Verdict::Inconclusive, "{answer}");
+    }
+}
