@@ -127,6 +127,12 @@ fn assert_junit(text: &str) -> Vec<Element> {
     all
 }
 
+/// The text of the last failure.
+fn junit_text(text: &str) -> String {
+    let all = assert_junit(text);
+    all.iter().rfind(|element| element.name() == "failure").map_or_else(String::new, |element| element.text.clone())
+}
+
 #[test]
 fn junit_has_what_its_schema_knows_and_nothing_else() {
     let folder = folder();
@@ -201,7 +207,13 @@ fn gitlab_and_sarif_have_what_they_must() {
 }
 
 /// What others may write into names and messages.
-const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}]]>&\"'`|\n::error::x%0A\u{0}\u{fffe}";
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\u{9b}31m\u{85}\u{ad}\u{61c}\u{200b}\u{2060}\u{2066}\u{feff}\u{e0041}]]>&\"'`|\n::error::x%0A\u{0}\u{fffe}\n\u{2003}::add-mask::y ##[error]z";
+
+/// Marks of direction, controls and characters without a width: what nobody sees.
+const UNSEEN: [char; 12] = [
+    '\u{1b}', '\u{202e}', '\u{9b}', '\u{85}', '\u{ad}', '\u{61c}', '\u{200b}', '\u{2060}', '\u{2066}', '\u{feff}',
+    '\u{e0041}', '\u{0}',
+];
 
 fn hostile(summary: &Summary) -> Summary {
     let mut summary = summary.clone();
@@ -242,11 +254,25 @@ fn hostile_names_are_text_everywhere() {
     let summary = hostile(&summary(folder.path()));
     for format in ReportFormat::ALL {
         let text = written(format, &summary);
-        let is_document = matches!(format, ReportFormat::Json | ReportFormat::Ndjson);
-        for odd in ['\u{1b}', '\u{202e}', '\u{0}'] {
-            assert!(is_document || !text.contains(odd), "{} has {odd:?}", format.name());
+        for odd in UNSEEN {
+            assert!(!text.contains(odd), "{} has {odd:?}", format.name());
         }
+        // On standard output of a job no line of it is a command, but for those that are meant to be.
+        let is_command = |line: &str| line.trim_start().starts_with("::") && format != ReportFormat::Github;
+        assert!(!text.lines().any(is_command), "{} has a command", format.name());
+        assert!(!text.contains("##["), "{} has a command", format.name());
     }
+    // Documents say what was said, to the character; a stream too.
+    let again: Summary = serde_json::from_str(&written(ReportFormat::Json, &summary)).expect("a report");
+    assert!(again == summary);
+    let stream = written(ReportFormat::Ndjson, &summary);
+    let first: StreamLine = serde_json::from_str(stream.lines().next().expect("a line")).expect("a line");
+    assert_eq!(first, StreamLine::Started(Box::new(summary.run.clone())));
+    // A name makes no line of its own.
+    let shown = written(ReportFormat::Human, &summary);
+    assert!(shown.lines().next().is_some_and(|line| line.contains("\\n::error::x%0A\\u{0}")), "{shown}");
+    let read = junit_text(&written(ReportFormat::Junit, &summary));
+    assert!(read.contains("\n::error::x%0A\\u{0}") && read.contains("##[error]z"), "the mark is one of XML: {read}");
     assert_junit(&written(ReportFormat::Junit, &summary));
     let page = written(ReportFormat::Html, &summary);
     let all = elements(&page, true).unwrap_or_else(|error| panic!("{error}"));
