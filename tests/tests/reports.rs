@@ -2,12 +2,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qkvet_report::{ReportFormat, write_as};
 use qkvet_spec::{Catalog, StreamLine, Summary};
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{qkvet, run};
+use qkvet_tests::package::finish;
+use qkvet_tests::{python, qkvet, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -211,8 +212,18 @@ const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\u{
 
 /// Marks of direction, controls and characters without a width: what nobody sees.
 const UNSEEN: [char; 12] = [
-    '\u{1b}', '\u{202e}', '\u{9b}', '\u{85}', '\u{ad}', '\u{61c}', '\u{200b}', '\u{2060}', '\u{2066}', '\u{feff}',
-    '\u{e0041}', '\u{0}',
+    '\u{1b}',
+    '\u{202e}',
+    '\u{9b}',
+    '\u{85}',
+    '\u{ad}',
+    '\u{61c}',
+    '\u{200b}',
+    '\u{2060}',
+    '\u{2066}',
+    '\u{feff}',
+    '\u{e0041}',
+    '\u{0}',
 ];
 
 fn hostile(summary: &Summary) -> Summary {
@@ -288,6 +299,95 @@ fn hostile_names_are_text_everywhere() {
     for format in [ReportFormat::Gitlab, ReportFormat::Sarif] {
         serde_json::from_str::<Value>(&written(format, &summary)).expect("a document");
     }
+}
+
+/// A schema of others, which `cargo xtask test` puts beside the interpreter.
+fn schema_of_others(name: &str) -> Option<PathBuf> {
+    let python = python()?;
+    let path = Path::new(&python).ancestors().nth(2)?.join("share/schemas").join(name);
+    let is_there = path.is_file();
+    assert!(is_there || std::env::var_os("CI").is_none(), "no {}: run `cargo xtask test`", path.display());
+    is_there.then_some(path)
+}
+
+/// Runs without a finding, with one, with one that is known, with hostile names, that broke, and beside a snapshot.
+fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
+    let small = ["--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
+    let after = |words: &[&str], code: i32| {
+        let mut command = qkvet(folder);
+        let output = command.args([words, &small].concat()).env_remove("CI").output().expect("a process");
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        summary(folder)
+    };
+    let mut all = vec![("right", after(&["check", "builtin:flash"], 0)), ("wrong", after(&["check", TARGET], 1))];
+    all.push(("hostile", hostile(&all[1].1)));
+    std::fs::write(
+        folder.join("k.yaml"),
+        "known: [{finding: FAIL, reason: \"so\\e[2J\", link: 'https://example.org/7'}]\n",
+    )
+    .expect("a file");
+    all.push(("known", after(&["check", TARGET, "--known", "k.yaml"], 0)));
+    after(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"], 0);
+    all.push(("snapshot", after(&["snapshot", "check", TARGET, "--snapshot", "s.yaml"], 1)));
+    let broken = "import numpy as np\ndef attention(query, key, value):\n    raise RuntimeError('no \\x1b[2J\\u202ekernel\\n::error::x')\n";
+    std::fs::write(folder.join("mine.py"), broken).expect("a file");
+    all.push(("broken", after(&["check", "mine.py:attention"], 1)));
+    all
+}
+
+#[test]
+fn sarif_fits_the_schema_of_oasis() {
+    let Some(path) = schema_of_others("sarif-schema-2.1.0.json") else { return };
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("a schema")).expect("a schema");
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a valid schema");
+    let folder = folder();
+    for (name, summary) in summaries(folder.path()) {
+        let text = written(ReportFormat::Sarif, &summary);
+        let log: Value = serde_json::from_str(&text).expect("a document");
+        let errors: Vec<String> =
+            validator.iter_errors(&log).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{text}");
+        let results = log["runs"][0]["results"].as_array().expect("results");
+        assert_eq!(results.len(), summary.findings.len());
+        assert_eq!(results.is_empty(), name == "right");
+        let mut wrong = log;
+        wrong["runs"][0]["columnKind"] = "bytes".into();
+        assert!(!validator.is_valid(&wrong), "the schema refuses something");
+    }
+}
+
+/// Validates each file; what is wrong goes to standard output.
+const XSD: &str = "import sys
+from lxml import etree
+schema = etree.XMLSchema(etree.parse(sys.argv[1]))
+for path in sys.argv[2:]:
+    if not schema.validate(etree.parse(path)):
+        print(path, schema.error_log)
+";
+
+#[test]
+fn junit_fits_the_schema_of_jenkins() {
+    let Some(path) = schema_of_others("junit-10.xsd") else { return };
+    let folder = folder();
+    let mut command = std::process::Command::new(python().expect("an interpreter"));
+    command.args(["-c", XSD]).arg(path);
+    for (name, summary) in summaries(folder.path()) {
+        let text = written(ReportFormat::Junit, &summary);
+        assert_eq!(assert_junit(&text).iter().any(|one| one.name() == "failure"), !["right", "known"].contains(&name));
+        let file = folder.path().join(format!("{name}.xml"));
+        std::fs::write(&file, text).expect("a file");
+        command.arg(file);
+    }
+    let checked = finish(&mut command);
+    checked.expect(0, &[]);
+    assert_eq!(checked.stdout, "", "not valid");
+    // The schema refuses something.
+    let wrong = folder.path().join("bad.xml");
+    std::fs::write(&wrong, "<testsuites><testsuite name='x' tests='1'><testcase/></testsuite></testsuites>")
+        .expect("a file");
+    command.arg(wrong);
+    assert!(finish(&mut command).stdout.contains("bad.xml"));
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
     // The rest of the finding is as new as before.
     let part = with("check", fault, &[]);
     part.expect(1, &["worse verdict", "known "]);
-    known("known: [{law: 'a*', dtype: float32, finding: FAIL, reason: so}, {law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n");
+    known(
+        "known: [{law: 'a*', dtype: float32, finding: FAIL, reason: so}, {law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n",
+    );
     for strict in [&[][..], &["--strict"]] {
         with("check", fault, strict).expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", " known"]);
     }

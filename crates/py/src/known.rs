@@ -52,11 +52,17 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     if let Some(path) = path {
         apply_known(&mut summary, &path.display().to_string(), &read(&path)?, &today);
     }
-    let wrong: Vec<&str> = summary.records.iter().filter(|one| one.verdict.is_finding() && !one.known).map(|one| one.id.as_str()).collect();
+    let wrong: Vec<&str> = summary
+        .records
+        .iter()
+        .filter(|one| one.verdict.is_finding() && !one.known)
+        .map(|one| one.id.as_str())
+        .collect();
     let is_declined = !summary.records.iter().any(|one| one.verdict.is_checked());
-    let reason = summary.records.iter().find_map(|one| {
-        Some(format!("{}: {}", one.verdict, visible(&one.evidence.as_ref()?.got)))
-    });
+    let reason = summary
+        .records
+        .iter()
+        .find_map(|one| Some(format!("{}: {}", one.verdict, visible(&one.evidence.as_ref()?.got))));
     let shown = |at: usize| plain(&finding(&summary.findings[at]));
     let told = json!({
         "cases": summary.records.len(),

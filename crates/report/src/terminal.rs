@@ -88,7 +88,11 @@ fn settled_findings(summary: &Summary) -> String {
         let cases = if one.cases == 1 { "1 case".to_owned() } else { format!("{} cases", count(one.cases)) };
         line(
             &mut out,
-            &format!("{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}", word_of(one), cut(&visible_line(&one.title), WIDTH)),
+            &format!(
+                "{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}",
+                word_of(one),
+                cut(&visible_line(&one.title), WIDTH)
+            ),
         );
         row(&mut out, "", &why);
     }

@@ -15,6 +15,7 @@ use qkvet_spec::{CaseRecord, Catalog, Change, Summary, Verdict};
 
 use self::conventions::{ConventionRow, conventions};
 use self::finding::{FindingView, finding};
+use self::shapes::Shapes;
 use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
@@ -89,9 +90,10 @@ struct LawCell {
 /// None in practice: the template is checked when this crate is compiled.
 pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Error> {
     let run = &summary.run;
+    let shapes = Shapes::of(summary);
     let (mut findings, mut bytes) = (Vec::new(), 0);
     for (at, one) in summary.findings.iter().enumerate().take(MOST_FINDINGS) {
-        let view = finding(summary, one, at + 1);
+        let view = finding(summary, one, at + 1, &shapes);
         bytes += view.approx_bytes();
         if bytes > MOST_BYTES {
             break;
@@ -130,7 +132,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         conventions: conventions(summary, catalog),
         coverage: visible(&plain(&coverage(summary))).into_owned(),
         margins: margins::margins(summary),
-        shapes: shapes::shapes(summary),
+        shapes: shapes.run(),
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),

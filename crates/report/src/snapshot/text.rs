@@ -109,7 +109,11 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         let _ = writeln!(out, "{text}");
     };
     let compared = format!("{} cases compared", count(outcome.compared));
-    line(&format!("{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}", visible_line(&outcome.file), visible_line(&outcome.device)));
+    line(&format!(
+        "{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}",
+        visible_line(&outcome.file),
+        visible_line(&outcome.device)
+    ));
     let groups = change_groups(outcome);
     for change in Change::ALL {
         let of: Vec<&ChangeGroup<'_>> = groups.iter().filter(|group| group.change == change).collect();
@@ -181,7 +185,12 @@ pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
     if better > 0 {
         parts.push(format!("{GREEN}{}{GREEN:#}", plural(better, "improvement", "improvements")));
     }
-    for (change, word) in [(Change::Known, "known"), (Change::Drift, "within rounding"), (Change::New, "new"), (Change::Missing, "missing")] {
+    for (change, word) in [
+        (Change::Known, "known"),
+        (Change::Drift, "within rounding"),
+        (Change::New, "new"),
+        (Change::Missing, "missing"),
+    ] {
         let n = outcome.count(|other| other == change);
         if n > 0 {
             parts.push(format!("{} {word}", count(n)));
@@ -205,8 +214,11 @@ pub fn snapshot_diff(outcome: &SnapshotOutcome) -> String {
         for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {
             for (sign, style, entry) in [('-', RED, recorded), ('+', GREEN, found)] {
                 if let Some(entry) = entry {
-                    let _ =
-                        writeln!(out, "{style}{sign} {}{style:#}", visible_line(&format!("{law} {dtype} {case}: {entry}")));
+                    let _ = writeln!(
+                        out,
+                        "{style}{sign} {}{style:#}",
+                        visible_line(&format!("{law} {dtype} {case}: {entry}"))
+                    );
                 }
             }
         }
