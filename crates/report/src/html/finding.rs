@@ -44,7 +44,7 @@ impl FindingView {
 }
 
 /// The view of finding `number`, from 1.
-pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shapes: &Shapes<'_>) -> FindingView {
+pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shapes: &Shapes) -> FindingView {
     let evidence = &finding.evidence;
     let shown = |text: &String| visible(text).into_owned();
     let mut rows = vec![(

@@ -12,7 +12,7 @@ const MOST: usize = 2000;
 const MOST_OF_FINDING: usize = 300;
 
 /// Cases with as many queries and keys.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Place {
     held: usize,
     wrong: usize,
@@ -21,9 +21,9 @@ struct Place {
 /// Numbers of queries and keys.
 type Pair = (usize, usize);
 
-/// The checked cases of a run by law and pair: how many held, how many are wrong, and of those how many show each finding.
-pub(super) struct Shapes<'a> {
-    by_law: BTreeMap<&'a str, BTreeMap<Pair, Cases>>,
+/// The checked cases of a run by pair: how many held, how many are wrong, and of those how many show each finding.
+pub(super) struct Shapes {
+    by_pair: BTreeMap<Pair, Cases>,
 }
 
 #[derive(Default)]
@@ -32,64 +32,76 @@ struct Cases {
     findings: BTreeMap<usize, usize>,
 }
 
-impl<'a> Shapes<'a> {
-    pub(super) fn of(summary: &'a Summary) -> Self {
-        let mut by_law: BTreeMap<&str, BTreeMap<Pair, Cases>> = BTreeMap::new();
+impl Shapes {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let mut by_pair: BTreeMap<Pair, Cases> = BTreeMap::new();
         for record in summary.records.iter().filter(|record| record.verdict.is_checked()) {
-            let (Some(n_q), Some(n_k)) = (extent(&record.call, "n_q"), extent(&record.call, "n_k")) else { continue };
-            let cases = by_law.entry(&record.law).or_default().entry((n_q, n_k)).or_default();
-            let is_wrong = record.verdict.is_finding();
-            if is_wrong {
-                cases.all.wrong += 1
+            let Some(pair) = pair(&record.call) else { continue };
+            let cases = by_pair.entry(pair).or_default();
+            if record.verdict.is_finding() {
+                cases.all.wrong += 1;
             } else {
-                cases.all.held += 1
+                cases.all.held += 1;
             }
             if let Some(finding) = record.finding {
                 *cases.findings.entry(finding).or_default() += 1;
             }
         }
-        Self { by_law }
+        Self { by_pair }
     }
 
     /// The plot of the run; empty where no case is wrong.
     pub(super) fn run(&self) -> String {
-        let mut places: BTreeMap<Pair, Place> = BTreeMap::new();
-        for (pair, cases) in self.by_law.values().flatten() {
-            let place = places.entry(*pair).or_default();
-            place.wrong += cases.all.wrong;
-            place.held += cases.all.held;
-        }
-        let all = ("Cases are wrong", "all held", "some wrong");
-        plot(&places, "Where cases are wrong, by numbers of queries and keys", all, MOST)
+        let places = self.by_pair.iter().map(|(pair, cases)| (*pair, cases.all)).collect();
+        let words = Words {
+            title: "Where cases are wrong, by numbers of queries and keys",
+            what: "Cases are wrong",
+            crosses: "some wrong",
+        };
+        plot(&places, None, &words, MOST)
     }
 
-    /// The plot of a finding by its number, over the cases of the laws that it broke: those that show it beside those that held.
-    /// Empty where no case is said to show it.
+    /// The plot of a finding by its number: pairs at which cases show it, pairs at which all cases held, and the smallest witness, which
+    /// need not be a case of the suite. Empty where no case is said to show it.
     pub(super) fn finding(&self, finding: &Finding, number: usize) -> String {
         let mut places: BTreeMap<Pair, Place> = BTreeMap::new();
-        let broken = self.by_law.iter().filter(|(law, _)| finding.laws.contains_key(**law));
-        for (pair, cases) in broken.flat_map(|(_, places)| places) {
-            let shows = cases.findings.get(&number).copied().unwrap_or(0);
-            if shows + cases.all.held > 0 {
-                let place = places.entry(*pair).or_default();
-                place.wrong += shows;
-                place.held += cases.all.held;
+        for (pair, cases) in &self.by_pair {
+            let wrong = cases.findings.get(&number).copied().unwrap_or(0);
+            if wrong + cases.all.held > 0 {
+                places.insert(*pair, Place { wrong, held: cases.all.held });
             }
         }
-        let words = ("Cases of the laws that it broke show this finding", "all held", "shown by some");
-        plot(&places, "Where this finding shows, by numbers of queries and keys", words, MOST_OF_FINDING)
+        let witness = pair(&finding.witness.call);
+        let words = Words {
+            title: "Where this finding shows, by numbers of queries and keys",
+            what: "Cases show this finding",
+            crosses: "shown by some",
+        };
+        plot(&places, witness, &words, MOST_OF_FINDING)
     }
 }
 
-/// Crosses where some are wrong, circles where all held.
-fn plot(places: &BTreeMap<Pair, Place>, title: &str, words: (&str, &str, &str), most: usize) -> String {
+/// Numbers of queries and keys in the line that describes a call.
+fn pair(call: &str) -> Option<Pair> {
+    Some((extent(call, "n_q")?, extent(call, "n_k")?))
+}
+
+/// What a plot says.
+struct Words {
+    title: &'static str,
+    what: &'static str,
+    crosses: &'static str,
+}
+
+/// Crosses where some are wrong, circles where all held, a square for the smallest witness.
+fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, most: usize) -> String {
     let n_wrong: usize = places.values().map(|place| place.wrong).sum();
     if n_wrong == 0 {
         return String::new();
     }
-    let (what, held, shown) = words;
+    let Words { title, what, crosses } = words;
     let log = |n: usize| libm::log2(n.max(1) as f64);
-    let largest = |of: fn(&Pair) -> usize| log(places.keys().map(of).max().unwrap_or(1)).max(1.0);
+    let largest = |of: fn(&Pair) -> usize| log(places.keys().chain(&witness).map(of).max().unwrap_or(1)).max(1.0);
     let (right, top) = (largest(|place| place.1), largest(|place| place.0));
     let across = |n_k: usize| 20.0 + (WIDTH - 40.0) * log(n_k) / right;
     let up = |n_q: usize| HEIGHT - 14.0 - (HEIGHT - 28.0) * log(n_q) / top;
@@ -106,6 +118,9 @@ fn plot(places: &BTreeMap<Pair, Place>, title: &str, words: (&str, &str, &str), 
             plot.tick_up(up(n), &n.to_string());
         }
     }
+    if let Some((n_q, n_k)) = witness {
+        plot.mark(1, across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
+    }
     for ((n_q, n_k), place) in places.iter().take(most) {
         let about =
             format!("n_q={n_q}, n_k={n_k}: {} wrong of {}", count(place.wrong), count(place.wrong + place.held));
@@ -116,11 +131,13 @@ fn plot(places: &BTreeMap<Pair, Place>, title: &str, words: (&str, &str, &str), 
         }
     }
     let wrong = places.values().filter(|place| place.wrong > 0).count();
+    let square = if witness.is_some() { "; the square is the smallest witness" } else { "" };
     let about = format!(
-        "{what} at {} of {} pairs of numbers of queries and keys, shown by crosses; circles are pairs where {held}",
+        "{what} at {} of {} pairs of numbers of queries and keys, shown by crosses; circles are pairs where all held{square}",
         count(wrong),
         count(places.len())
     );
-    let axes = ("number of keys (log)", "number of queries (log)", shown);
-    plot.svg(title, &about, axes, &[held.to_owned()])
+    let legend: Vec<String> =
+        std::iter::once("all held").chain(witness.map(|_| "smallest witness")).map(str::to_owned).collect();
+    plot.svg(title, &about, ("number of keys (log)", "number of queries (log)", crosses), &legend)
 }
