@@ -67,9 +67,10 @@ pub(super) fn judge(
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
     let nothing = Expected::default();
     let expected = expected.unwrap_or(&nothing);
-    let found = match expected.has_known() {
-        true => Expected::default(),
-        false => Expected::known(&args.report, &header.target, args.process.config.as_deref())?,
+    let found = if expected.has_known() {
+        Expected::default()
+    } else {
+        Expected::known(&args.report, &header.target, args.process.config.as_deref())?
     };
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
