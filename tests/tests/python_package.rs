@@ -79,7 +79,7 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
     };
     let modulo = run("attentions.py:modulo", "float32", &[]);
     modulo.expect(1, &["FAILED qkvet::single-key::float32", "query head h reads key/value head h % h_k", "law       "]);
-    let narrow = run("attentions.py:narrow", "float32", &[]);
+    let narrow = run("attentions.py:narrow", "float32", &["--qkvet-law", "single-key"]);
     narrow.expect(0, &["qkvet::single-key::float32 SKIPPED", "no kernel for this width"]);
     let only = ["--qkvet-law", "single-key"];
     run("attentions.py:right", "float64", &only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);

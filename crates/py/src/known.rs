@@ -10,7 +10,7 @@ use qkvet_gen::plans;
 use qkvet_report::{apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible};
 use qkvet_run::declared::Selection;
 use qkvet_run::target::known_of;
-use qkvet_spec::{Chosen, Dtype, KnownFile, Summary};
+use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
 
 use crate::check::invalid;
@@ -52,12 +52,9 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     if let Some(path) = path {
         apply_known(&mut summary, &path.display().to_string(), &read(&path)?, &today);
     }
-    let wrong: Vec<&str> = summary
-        .records
-        .iter()
-        .filter(|one| one.verdict.is_finding() && !one.known)
-        .map(|one| one.id.as_str())
-        .collect();
+    // A case that follows another convention has a finding, and its verdict is not one of those that are wrong.
+    let is_wrong = |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;
+    let wrong: Vec<&str> = summary.records.iter().filter(is_wrong).map(|one| one.id.as_str()).collect();
     let is_declined = !summary.records.iter().any(|one| one.verdict.is_checked());
     let reason = summary
         .records
