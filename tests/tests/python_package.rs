@@ -94,7 +94,7 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let below = project.join("tests");
     std::fs::create_dir_all(&below).expect("a folder");
     std::fs::copy(root().join("tests/python/attentions.py"), project.join("kernels.py")).expect("a copy");
-    let laws = ["--qkvet-law", "single-key", "--qkvet-law", "value", "--qkvet-dtype", "float32"];
+    let laws = ["--qkvet-law", "single-key", "--qkvet-law", "rotation-invariance", "--qkvet-dtype", "float32"];
     let run = |function: &str, entries: &[&str], rest: &[&str]| {
         let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
         std::fs::write(project.join("qkvet.known.yaml"), format!("known:\n{entries}")).expect("a file");
@@ -104,12 +104,12 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     };
     let tiled = "finding: 'convention:head-map=tiled', reason: its heads are another way round";
     let one = format!("law: single-key, dtype: float32, {tiled}");
-    let other = format!("law: value, dtype: float32, {tiled}, link: 'https://example.org/7'");
+    let other = format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
     run("modulo", &[&one], &[]).expect(
         1,
         &[
             "XFAIL qkvet::single-key::float32 - known: its heads are another way round",
-            "FAILED qkvet::value::float32",
+            "FAILED qkvet::rotation-invariance::float32",
             "query head h reads key/value head h % h_k",
             "1 failed, 1 xfailed",
         ],
@@ -121,7 +121,17 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     run("modulo", &[&all], &["--runxfail"]).expect(1, &["2 failed"]);
     // The command says the same of the same file.
     let command = environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
-    let check = ["check", "../kernels.py:modulo", "--law", "single-key", "--law", "value", "--dtype", "float32", "-q"];
+    let check = [
+        "check",
+        "../kernels.py:modulo",
+        "--law",
+        "single-key",
+        "--law",
+        "rotation-invariance",
+        "--dtype",
+        "float32",
+        "-q",
+    ];
     let python = environment.python.display().to_string();
     let said = finish(Command::new(command).args(check).args(["--python", &python]).current_dir(&below));
     said.expect(0, &["KNOWN  CONVENTION", "its heads are another way round"]);
@@ -141,13 +151,13 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         let junit = std::fs::read_to_string(below.join("j.xml")).expect("a report");
         assert!(junit.contains("failures=\"1\"") && junit.contains("STALE"), "{junit}");
     }
-    run("right", &[&one], &["-k", "value"]).expect(0, &["1 passed"]);
+    run("right", &[&one], &["-k", "rotation"]).expect(0, &["1 passed"]);
     run("right", &["target: other, finding: FAIL, reason: r"], &[]).expect(0, &["2 passed"]);
     let expired = format!("{all}, expires: 2001-01-01");
     run("modulo", &[&expired], &[]).expect(1, &["expired after 2001-01-01", "3 failed"]);
-    let nothing = "law: value, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
+    let nothing = "law: rotation-invariance, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
     run("right", &[nothing], &[]).expect(1, &["no checked case of the run is meant by it", "1 failed, 2 passed"]);
-    run("right", &["law: value, finding: FAIL"], &[]).expect(4, &["qkvet.known.yaml", "reason"]);
+    run("right", &["law: rotation-invariance, finding: FAIL"], &[]).expect(4, &["qkvet.known.yaml", "reason"]);
     std::fs::write(below.join("k.yaml"), "known: []\n").expect("a file");
     run("modulo", &[&all], &["--qkvet-known=k.yaml"]).expect(1, &["2 failed"]);
     run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["known deviations at no.yaml"]);
