@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qkvet_exam::question::ProblemSet;
 use qkvet_gen::check_suite;
 use qkvet_spec::{CheckedLaw, Contract, Convention, Fault, Modifier, Suite, parse_yaml};
 
@@ -12,7 +11,8 @@ fuzz_target!(|source: &str| {
     let _ = parse_yaml::<Convention>("x.yaml", source);
     let _ = parse_yaml::<Contract>("x.yaml", source);
     let _ = parse_yaml::<Modifier>("x.yaml", source);
-    let _ = ProblemSet::from_yaml("x.yaml", source);
+    #[cfg(feature = "exams")]
+    let _ = qkvet_exam::question::ProblemSet::from_yaml("x.yaml", source);
     if let Ok(suite) = parse_yaml::<Suite>("x.yaml", source) {
         let _ = check_suite(&suite);
     }

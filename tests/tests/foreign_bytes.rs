@@ -16,7 +16,7 @@ use qkvet_gen::frozen::{
     output_to_safetensors, read_group, read_manifest,
 };
 use qkvet_gen::{build, case_id, check_case, check_suite, from_json, from_token, plans, to_json};
-use qkvet_report::{ReportFormat, render, write_as};
+use qkvet_report::{ReportFormat, add_known, read_known, read_snapshot, remove_known, render, write_as};
 use qkvet_run::AnswerReader;
 use qkvet_run::config::Config;
 use qkvet_run::native::LibraryConfig;
@@ -27,7 +27,7 @@ use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary, parse_yaml,
 };
-use qkvet_tests::{root, run};
+use qkvet_tests::{qkvet, root, run};
 use tempfile::TempDir;
 
 /// Changed files that each parser gets, beside those that are right.
@@ -293,6 +293,39 @@ fn configurations() {
         let mut config = LibraryConfig::new("./x.so", Path::new("/"), "/bin/true".into());
         // Whether a prototype is right is tested elsewhere.
         text(bytes).is_some_and(|source| { black_box(config.declare(source, &[Dtype::Float16]).is_ok()); !source.contains('@') })
+    });
+}
+
+#[test]
+fn snapshots_and_known_deviations() {
+    let folder = TempDir::new().expect("a folder");
+    for (target, name) in [("builtin:standard", "a"), ("builtin:fault/gqa-modulo", "b")] {
+        let file = format!("{name}.yaml");
+        let words = ["snapshot", "record", target, "--suite", "smoke", "--law", "value", "--dtype", "float32"];
+        let mut command = qkvet(folder.path());
+        let output = command.args(words).args(["-q", "--exact", "--snapshot", &file]).env_remove("CI").output();
+        assert!(output.is_ok_and(|output| output.status.success()), "{target}");
+    }
+    check("snapshot", &files_in(folder.path(), ".yaml"), |bytes| {
+        text(bytes).is_some_and(|source| read_snapshot("x.yaml", source).is_ok())
+    });
+    let known = [
+        "known:\n  - target: \"attention.py:attention\"\n    law: causal-*\n    dtype: float16\n    finding: QK301\n    reason: so\n    link: https://example.org/issues/7\n    expires: 2027-01-31\n",
+        "known: []\n",
+        "known:\n- {case: c-0?, option: causal, suite: core, finding: \"*\", reason: \"a: \\\"b\\\"\"}\n",
+    ];
+    check("known deviations", &known.map(|one| one.as_bytes().to_vec()), |bytes| {
+        let Some(source) = text(bytes) else { return false };
+        let Ok(file) = read_known("x.yaml", source) else { return false };
+        // What is written again says the same, and a text can be edited.
+        let entry = file.known.first().cloned();
+        let edited = entry.iter().map(|entry| add_known(source, &file, entry)).collect::<String>();
+        assert!(
+            edited.is_empty()
+                || read_known("x.yaml", &edited).is_ok_and(|again| again.known.len() == file.known.len() + 1)
+        );
+        let rest = remove_known(source, &file, &|at| at == 0);
+        read_known("x.yaml", &rest).is_ok_and(|again| again.known.len() == file.known.len().saturating_sub(1))
     });
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,6 +28,13 @@ fn made(folder: &Path, target: &str, args: &[&str]) -> String {
 fn summary(folder: &Path) -> Summary {
     let text = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
     serde_json::from_str(&text).expect("a report")
+}
+
+/// From `start` to the next `end`.
+fn part<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let from = text.find(start).unwrap_or_else(|| panic!("no {start}"));
+    let to = text[from..].find(end).unwrap_or_else(|| panic!("no {end} behind {start}"));
+    &text[from..from + to]
 }
 
 fn parsed(page: &str) -> Vec<Element> {
@@ -67,6 +75,30 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
         let example = finding.example.as_ref().expect("an example");
         assert!(has(&format!("{:?}", example.got.0[0])) && has(&format!("{:?}", example.exact.0[0])));
         assert!(finding.picture.is_some());
+        // Its boundary in the space of shapes: crosses where it shows, circles where all held, a square for its witness.
+        let article = part(&page, &format!("<article class=\"finding bad\" id=\"finding-{}\"", at + 1), "</article>");
+        let plot = part(article, "<svg role=\"img\" class=\"plot\"", "</svg>");
+        assert!(plot.contains("<title>Where this finding shows, by numbers of queries and keys</title>"), "{plot}");
+        let (mut shows, mut held) = (BTreeSet::new(), BTreeSet::new());
+        for record in summary.records.iter().filter(|one| one.verdict.is_checked()) {
+            let of = |name: &str| {
+                let word = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok();
+                record.call.split(' ').find_map(word)
+            };
+            let (Some(n_q), Some(n_k)) = (of("n_q"), of("n_k")) else { continue };
+            if record.finding == Some(at) {
+                shows.insert((n_q, n_k));
+            } else if !record.verdict.is_finding() {
+                held.insert((n_q, n_k));
+            }
+        }
+        assert!(!shows.is_empty() && held.difference(&shows).count() > 0, "{shows:?} {held:?}");
+        // One of each is the legend's.
+        assert_eq!(plot.matches("<path class=\"cross\"").count(), shows.len() + 1);
+        assert_eq!(plot.matches("<circle ").count(), held.difference(&shows).count() + 1);
+        assert_eq!(plot.matches("<path class=\"s1\"").count(), 2);
+        let (n_q, n_k) = shows.first().expect("one");
+        assert!(plot.contains(&format!("<title>n_q={n_q}, n_k={n_k}: ")), "{plot}");
     }
     // Without JavaScript findings are shown; what only works with it is hidden.
     assert!(all.iter().filter(|element| element.name() == "article").all(|one| one.attribute("hidden").is_none()));
@@ -144,9 +176,14 @@ fn browser() -> Option<PathBuf> {
 
 /// The page as the browser has it after its script ran, and what it said on its console.
 fn opened(browser: &Path, folder: &Path, place: &str) -> (String, String) {
+    opened_with(browser, folder, place, &[])
+}
+
+fn opened_with(browser: &Path, folder: &Path, place: &str, flags: &[&str]) -> (String, String) {
     let profile = folder.join("profile");
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=3000"])
+        .args(flags)
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(["--dump-dom", &format!("file://{}{place}", folder.join("page.html").display())])
         .output()
@@ -179,10 +216,62 @@ fn a_browser_shows_filters_and_links() {
     assert_eq!(console, "");
     assert_eq!(hidden(&plain), [false, false]);
     assert!(plain.contains(">2 of 2</output>"), "the script ran");
+    assert!(part(&plain, "id=\"finding-1\"", "</article>").contains("<title>Where this finding shows,"));
     let (filtered, console) = opened(&browser, folder.path(), "#filter=ALTOGETHER%20something");
     assert_eq!(console, "");
     assert_eq!(hidden(&filtered), [true, false]);
     let (linked, console) = opened(&browser, folder.path(), "#finding-1");
     assert_eq!(console, "");
     assert_eq!(hidden(&linked), [false, false]);
+    // The same page to those who like it dark: the button offers the other one.
+    for (flags, offered) in [(&[][..], "Dark"), (&["--force-dark-mode"], "Light")] {
+        let (page, console) = opened_with(&browser, folder.path(), "", flags);
+        assert_eq!(console, "");
+        assert_eq!(part(&page, "id=\"theme\"", "</button>").split('>').next_back(), Some(offered));
+        let finding = part(&page, "id=\"finding-1\"", "</article>");
+        let (cause, replay) = (summary.findings[0].cause.as_deref().expect("a cause"), &summary.findings[0].replay);
+        assert!(finding.contains(cause) && finding.contains(replay.as_str()), "{finding}");
+    }
+}
+
+/// The colors that a rule of the style sheet names, as red, green and blue.
+fn colors(rule: &str) -> BTreeMap<&str, [f64; 3]> {
+    let color = |value: &str| {
+        let value = value.trim().strip_prefix('#')?;
+        let of = |at: usize| u8::from_str_radix(value.get(at..at + 2)?, 16).ok().map(|x| f64::from(x) / 255.0);
+        Some([of(0)?, of(2)?, of(4)?])
+    };
+    rule.split([';', '{', '\n'])
+        .filter_map(|one| one.split_once(':'))
+        .filter_map(|(name, value)| Some((name.trim(), color(value)?)))
+        .collect()
+}
+
+/// How far two colors are apart for a reader, after the Web Content Accessibility Guidelines.
+fn contrast(x: [f64; 3], y: [f64; 3]) -> f64 {
+    let linear = |x: f64| if x <= 0.03928 { x / 12.92 } else { libm::pow((x + 0.055) / 1.055, 2.4) };
+    let luminance = |[r, g, b]: [f64; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    let (x, y) = (luminance(x), luminance(y));
+    (x.max(y) + 0.05) / (x.min(y) + 0.05)
+}
+
+#[test]
+fn text_can_be_read_in_light_and_in_dark() {
+    let css = include_str!("../../crates/report/templates/report.css");
+    let light = colors(part(css, ":root {", "}"));
+    let dark = colors(part(css, ":root[data-theme=\"dark\"] {", "}"));
+    // Chosen by the button or by the system, dark is the same.
+    assert_eq!(dark, colors(part(css, ":root:not([data-theme=\"light\"]) {", "}")));
+    assert!(light.len() > 12 && light.keys().eq(dark.keys()), "{light:?}");
+    assert!((contrast([0.0; 3], [1.0; 3]) - 21.0).abs() < 1e-9);
+    for colors in [&light, &dark] {
+        let pair = |x: &str, y: &str| contrast(colors[x], colors[y]);
+        for text in ["--ink", "--muted", "--accent", "--bad", "--good", "--open"] {
+            assert!(pair(text, "--paper") >= 4.5, "{text}: {}", pair(text, "--paper"));
+            assert!(pair(text, "--raised") >= 4.5, "{text} on --raised: {}", pair(text, "--raised"));
+        }
+        assert!(pair("--bad", "--bad-paper") >= 4.5 && pair("--open", "--open-paper") >= 4.5);
+        // Marks of plots are no text.
+        assert!(["--s0", "--s1", "--s2", "--s3"].iter().all(|mark| pair(mark, "--paper") >= 3.0));
+    }
 }

@@ -18,6 +18,7 @@ fn the_wheel_opens_its_doors() {
     a_wrong_head_map_is_named(&environment);
     pytest_tells_each_case(&environment);
     pytest_checks_a_function_without_test_code(&environment);
+    known_deviations_are_those_of_the_command(&environment);
     a_foreign_project_sees_no_difference(&environment);
     the_examples_of_the_docs_run(&environment);
 }
@@ -79,22 +80,88 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
     };
     let modulo = run("attentions.py:modulo", "float32", &[]);
     modulo.expect(1, &["FAILED qkvet::single-key::float32", "query head h reads key/value head h % h_k", "law       "]);
-    let narrow = run("attentions.py:narrow", "float32", &[]);
+    let narrow = run("attentions.py:narrow", "float32", &["--qkvet-law", "single-key"]);
     narrow.expect(0, &["qkvet::single-key::float32 SKIPPED", "no kernel for this width"]);
     let only = ["--qkvet-law", "single-key"];
     run("attentions.py:right", "float64", &only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
     let spread = run("attentions.py:right", "float64", &["-n", "2", "--qkvet-law", "single-key"]);
     spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
-    let known = environment.path("known.txt");
-    std::fs::write(&known, "single-key its heads are another way round\n").expect("a file");
-    // In one word: pytest takes the folder of a path that stands alone for the root of the run.
-    let known = format!("--qkvet-known={}", known.display());
-    let known = [&only[..], &[&known]].concat();
-    let expected = run("attentions.py:modulo", "float32", &known);
-    expected.expect(0, &["XFAIL qkvet::single-key::float32 - its heads are another way round"]);
-    let stale = run("attentions.py:right", "float32", &known);
-    stale.expect(1, &["[XPASS(strict)] its heads are another way round"]);
     run("attentions.py:rigt", "float32", &[]).expect(4, &["no function `rigt`", "did you mean `right`?"]);
+}
+
+/// A project of others with a `qkvet.known.yaml` at its root, whose tests are run below: expected failures, and stale entries that fail.
+fn known_deviations_are_those_of_the_command(environment: &Environment) {
+    let project = environment.path("project");
+    let below = project.join("tests");
+    std::fs::create_dir_all(&below).expect("a folder");
+    std::fs::copy(root().join("tests/python/attentions.py"), project.join("kernels.py")).expect("a copy");
+    let laws = ["--qkvet-law", "single-key", "--qkvet-law", "rotation-invariance", "--qkvet-dtype", "float32"];
+    let run = |function: &str, entries: &[&str], rest: &[&str]| {
+        let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
+        std::fs::write(project.join("qkvet.known.yaml"), format!("known:\n{entries}")).expect("a file");
+        let target = format!("../kernels.py:{function}");
+        let asked = ["-m", "pytest", "-p", "no:cacheprovider", "--color=no", "-rfxs", "--qkvet-target", &target];
+        finish(environment.command(&[&asked[..], &laws, rest].concat()).current_dir(&below))
+    };
+    let tiled = "finding: 'convention:head-map=tiled', reason: its heads are another way round";
+    let one = format!("law: single-key, dtype: float32, {tiled}");
+    let other = format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
+    run("modulo", &[&one], &[]).expect(
+        1,
+        &[
+            "XFAIL qkvet::single-key::float32 - known: its heads are another way round",
+            "FAILED qkvet::rotation-invariance::float32",
+            "query head h reads key/value head h % h_k",
+            "1 failed, 1 xfailed",
+        ],
+    );
+    run("modulo", &[&one, &other], &[]).expect(0, &["https://example.org/7", "2 xfailed"]);
+    let all = format!("target: '*kernels.py:modulo', {tiled}");
+    run("modulo", &[&all], &[]).expect(0, &["2 xfailed"]);
+    run("modulo", &[&all], &["-n", "2"]).expect(0, &["2 xfailed"]);
+    run("modulo", &[&all], &["--runxfail"]).expect(1, &["2 failed"]);
+    // The command says the same of the same file.
+    let command = environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
+    let check = [
+        "check",
+        "../kernels.py:modulo",
+        "--law",
+        "single-key",
+        "--law",
+        "rotation-invariance",
+        "--dtype",
+        "float32",
+        "-q",
+    ];
+    let python = environment.python.display().to_string();
+    let said = finish(Command::new(command).args(check).args(["--python", &python]).current_dir(&below));
+    said.expect(0, &["KNOWN  CONVENTION", "its heads are another way round"]);
+
+    // An unexpected pass, on one worker and on two, and in the report of a job.
+    for rest in [&[][..], &["-n", "2"]] {
+        let stale = run("right", &[&one], &[rest, &["--junit-xml", "j.xml"]].concat());
+        stale.expect(
+            1,
+            &[
+                "FAILED qkvet::known::1",
+                "STALE  law single-key, format float32: convention:head-map=tiled",
+                "1 failed, 2 passed",
+            ],
+        );
+        stale.expect(1, &["none shows it any more"]);
+        let junit = std::fs::read_to_string(below.join("j.xml")).expect("a report");
+        assert!(junit.contains("failures=\"1\"") && junit.contains("STALE"), "{junit}");
+    }
+    run("right", &[&one], &["-k", "rotation"]).expect(0, &["1 passed"]);
+    run("right", &["target: other, finding: FAIL, reason: r"], &[]).expect(0, &["2 passed"]);
+    let expired = format!("{all}, expires: 2001-01-01");
+    run("modulo", &[&expired], &[]).expect(1, &["expired after 2001-01-01", "3 failed"]);
+    let nothing = "law: rotation-invariance, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
+    run("right", &[nothing], &[]).expect(1, &["no checked case of the run is meant by it", "1 failed, 2 passed"]);
+    run("right", &["law: rotation-invariance, finding: FAIL"], &[]).expect(4, &["qkvet.known.yaml", "reason"]);
+    std::fs::write(below.join("k.yaml"), "known: []\n").expect("a file");
+    run("modulo", &[&all], &["--qkvet-known=k.yaml"]).expect(1, &["2 failed"]);
+    run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["known deviations at no.yaml"]);
 }
 
 /// Installed and not asked, the plugin changes nothing but the line that lists plugins.

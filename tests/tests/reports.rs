@@ -2,12 +2,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qkvet_report::{ReportFormat, write_as};
 use qkvet_spec::{Catalog, StreamLine, Summary};
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{qkvet, run};
+use qkvet_tests::package::finish;
+use qkvet_tests::{python, qkvet, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -127,6 +128,12 @@ fn assert_junit(text: &str) -> Vec<Element> {
     all
 }
 
+/// The text of the last failure.
+fn junit_text(text: &str) -> String {
+    let all = assert_junit(text);
+    all.iter().rfind(|element| element.name() == "failure").map_or_else(String::new, |element| element.text.clone())
+}
+
 #[test]
 fn junit_has_what_its_schema_knows_and_nothing_else() {
     let folder = folder();
@@ -201,7 +208,23 @@ fn gitlab_and_sarif_have_what_they_must() {
 }
 
 /// What others may write into names and messages.
-const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}]]>&\"'`|\n::error::x%0A\u{0}\u{fffe}";
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\u{9b}31m\u{85}\u{ad}\u{61c}\u{200b}\u{2060}\u{2066}\u{feff}\u{e0041}]]>&\"'`|\n::error::x%0A\u{0}\u{fffe}\n\u{2003}::add-mask::y ##[error]z";
+
+/// Marks of direction, controls and characters without a width: what nobody sees.
+const UNSEEN: [char; 12] = [
+    '\u{1b}',
+    '\u{202e}',
+    '\u{9b}',
+    '\u{85}',
+    '\u{ad}',
+    '\u{61c}',
+    '\u{200b}',
+    '\u{2060}',
+    '\u{2066}',
+    '\u{feff}',
+    '\u{e0041}',
+    '\u{0}',
+];
 
 fn hostile(summary: &Summary) -> Summary {
     let mut summary = summary.clone();
@@ -242,11 +265,27 @@ fn hostile_names_are_text_everywhere() {
     let summary = hostile(&summary(folder.path()));
     for format in ReportFormat::ALL {
         let text = written(format, &summary);
-        let is_document = matches!(format, ReportFormat::Json | ReportFormat::Ndjson);
-        for odd in ['\u{1b}', '\u{202e}', '\u{0}'] {
-            assert!(is_document || !text.contains(odd), "{} has {odd:?}", format.name());
+        for odd in UNSEEN {
+            assert!(!text.contains(odd), "{} has {odd:?}", format.name());
         }
+        // On standard output of a job no line of it is a command, but for those that are meant to be.
+        let is_command = |line: &str| line.trim_start().starts_with("::") && format != ReportFormat::Github;
+        assert!(!text.lines().any(is_command), "{} has a command", format.name());
+        assert!(!text.contains("##["), "{} has a command", format.name());
     }
+    // Documents say what was said, to the character; a stream too.
+    let again: Summary = serde_json::from_str(&written(ReportFormat::Json, &summary)).expect("a report");
+    assert!(again == summary);
+    let stream = written(ReportFormat::Ndjson, &summary);
+    let first: StreamLine = serde_json::from_str(stream.lines().next().expect("a line")).expect("a line");
+    assert_eq!(first, StreamLine::Started(Box::new(summary.run.clone())));
+    // A name makes no line of its own.
+    let shown = written(ReportFormat::Human, &summary);
+    assert!(shown.lines().next().is_some_and(|line| line.contains("\\n::error::x%0A\\u{0}")), "{shown}");
+    let read = junit_text(&written(ReportFormat::Junit, &summary));
+    // The mark is one of XML: what is read is what was written.
+    let is_told = read.lines().any(|line| line.trim_start().starts_with("::error::x"));
+    assert!(is_told && read.contains("##[error]z"), "{read}");
     assert_junit(&written(ReportFormat::Junit, &summary));
     let page = written(ReportFormat::Html, &summary);
     let all = elements(&page, true).unwrap_or_else(|error| panic!("{error}"));
@@ -262,6 +301,106 @@ fn hostile_names_are_text_everywhere() {
     for format in [ReportFormat::Gitlab, ReportFormat::Sarif] {
         serde_json::from_str::<Value>(&written(format, &summary)).expect("a document");
     }
+}
+
+/// A schema of others, which `cargo xtask test` puts beside the interpreter.
+fn schema_of_others(name: &str) -> Option<PathBuf> {
+    let python = python()?;
+    let path = Path::new(&python).ancestors().nth(2)?.join("share/schemas").join(name);
+    let is_there = path.is_file();
+    assert!(is_there || std::env::var_os("CI").is_none(), "no {}: run `cargo xtask test`", path.display());
+    is_there.then_some(path)
+}
+
+/// Runs without a finding, with one, with one that is known, with hostile names, that broke, and beside a snapshot.
+fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
+    let small = ["--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
+    let after = |words: &[&str], code: i32| {
+        let mut command = qkvet(folder);
+        let output = command.args([words, &small].concat()).env_remove("CI").output().expect("a process");
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        summary(folder)
+    };
+    let mut all = vec![("right", after(&["check", "builtin:flash"], 0)), ("wrong", after(&["check", TARGET], 1))];
+    all.push(("hostile", hostile(&all[1].1)));
+    std::fs::write(
+        folder.join("k.yaml"),
+        "known: [{finding: FAIL, reason: \"so\\e[2J\", link: 'https://example.org/7'}]\n",
+    )
+    .expect("a file");
+    all.push(("known", after(&["check", TARGET, "--known", "k.yaml"], 0)));
+    after(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"], 0);
+    all.push(("snapshot", after(&["snapshot", "check", TARGET, "--snapshot", "s.yaml"], 1)));
+    let broken = "import numpy as np\ndef attention(query, key, value, scale=None, causal=False, mask=None, bias=None, alibi_slopes=None):\n    raise RuntimeError('no \\x1b[2J\\u202ekernel\\n::error::x')\n";
+    std::fs::write(folder.join("mine.py"), broken).expect("a file");
+    all.push(("broken", after(&["check", "mine.py:attention"], 1)));
+    all
+}
+
+/// What validators of others say against each file, a line an error; nothing where all fit.
+fn refused(folder: &Path, schema: &Path, script: &str, files: &[(&str, String)]) -> String {
+    let mut command = std::process::Command::new(python().expect("an interpreter"));
+    command.args(["-c", script]).arg(schema).current_dir(folder);
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).expect("a file");
+        command.arg(name);
+    }
+    let finished = finish(&mut command);
+    finished.expect(0, &[]);
+    finished.stdout
+}
+
+const BY_JSONSCHEMA: &str = "import json, sys, jsonschema
+schema = json.load(open(sys.argv[1], encoding='utf-8'))
+jsonschema.Draft7Validator.check_schema(schema)
+validator = jsonschema.Draft7Validator(schema, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
+for path in sys.argv[2:]:
+    for error in validator.iter_errors(json.load(open(path, encoding='utf-8'))):
+        print(path, error.json_path, error.message)
+";
+
+#[test]
+fn sarif_fits_the_schema_of_oasis() {
+    let Some(schema) = schema_of_others("sarif-schema-2.1.0.json") else { return };
+    let folder = folder();
+    let mut files = Vec::new();
+    for (name, summary) in summaries(folder.path()) {
+        let text = written(ReportFormat::Sarif, &summary);
+        let log: Value = serde_json::from_str(&text).expect("a document");
+        let results = log["runs"][0]["results"].as_array().expect("results");
+        assert_eq!((results.len(), results.is_empty()), (summary.findings.len(), name == "right"), "{name}");
+        files.push((name, text));
+    }
+    assert_eq!(refused(folder.path(), &schema, BY_JSONSCHEMA, &files), "");
+    let wrong = files[1].1.replace("\"unicodeCodePoints\"", "\"bytes\"");
+    let told = refused(folder.path(), &schema, BY_JSONSCHEMA, &[("bad", wrong)]);
+    assert!(told.starts_with("bad $.runs[0].columnKind"), "the schema refuses something: {told}");
+}
+
+const BY_LXML: &str = "import sys
+from lxml import etree
+schema = etree.XMLSchema(etree.parse(sys.argv[1]))
+for path in sys.argv[2:]:
+    if not schema.validate(etree.parse(path)):
+        print(path, schema.error_log)
+";
+
+#[test]
+fn junit_fits_the_schema_of_jenkins() {
+    let Some(schema) = schema_of_others("junit-10.xsd") else { return };
+    let folder = folder();
+    let mut files = Vec::new();
+    for (name, summary) in summaries(folder.path()) {
+        let text = written(ReportFormat::Junit, &summary);
+        let fails = assert_junit(&text).iter().any(|one| one.name() == "failure");
+        assert_eq!(fails, !["right", "known"].contains(&name), "{name}");
+        files.push((name, text));
+    }
+    assert_eq!(refused(folder.path(), &schema, BY_LXML, &files), "");
+    let wrong = files[1].1.replace("<failure ", "<failing ").replace("</failure>", "</failing>");
+    let told = refused(folder.path(), &schema, BY_LXML, &[("bad", wrong)]);
+    assert!(told.starts_with("bad "), "the schema refuses something: {told}");
 }
 
 #[test]

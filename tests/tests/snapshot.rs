@@ -120,6 +120,55 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
 }
 
 #[test]
+fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let fault = "builtin:fault/weights-not-normalized";
+    let with = |command: &str, target: &str, words: &[&str]| {
+        let small = ["--suite", "smoke", "--law", "all-true-mask", "--law", "value", "--dtype", "float32", "-q"];
+        let place = ["snapshot", command, target, "--snapshot", "s.yaml", "--today", "2026-05-01"];
+        at_home(folder, &[&place[..], &small, words].concat())
+    };
+    let known = |entries: &str| std::fs::write(folder.join("qkvet.known.yaml"), entries).expect("a file");
+    with("record", "builtin:standard", &[]).expect(0, &["added"]);
+    let good = text(&folder.join("s.yaml"));
+    with("check", fault, &[]).expect(1, &["worse verdict", "FAIL  QK301"]);
+    known("known: [{law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n");
+    // The rest of the finding is as new as before.
+    let part = with("check", fault, &[]);
+    part.expect(1, &["worse verdict", "known "]);
+    known(
+        "known: [{law: 'a*', dtype: float32, finding: FAIL, reason: so}, {law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n",
+    );
+    for strict in [&[][..], &["--strict"]] {
+        with("check", fault, strict).expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", " known"]);
+    }
+    let reports = with("check", fault, &["--report", "github=g.txt,junit=j.xml,html=h.html"]);
+    reports.expect(0, &[]);
+    assert!(!text(&folder.join("g.txt")).contains("::error") && !text(&folder.join("j.xml")).contains("<failure"));
+    assert!(text(&folder.join("h.html")).contains("class=\"outcome good\""));
+    // What is known is recorded like everything else, and stays known in the last run.
+    at_home(folder, &["snapshot", "diff"]).expect(0, &["known: PASS → FAIL QK301"]);
+    at_home(folder, &["snapshot", "accept", "--only", "QK301"]).expect(0, &[" 0 added, "]);
+    assert!(text(&folder.join("s.yaml")).contains("FAIL 2^"), "{}", text(&folder.join("s.yaml")));
+    std::fs::write(folder.join("s.yaml"), &good).expect("a file");
+    with("record", fault, &[]).expect(0, &["KNOWN  FAIL: QK301", " 0 added, "]);
+    // An entry that is gone fails although the snapshot knows nothing but improvements; so does one that is expired.
+    with("check", "builtin:standard", &[]).expect(1, &["better", "STALE", "none shows it any more"]);
+    known("known: [{finding: QK301, reason: so, expires: 2026-04-30}]\n");
+    with("check", fault, &[]).expect(1, &["RECORDED", "STALE", "expired after 2026-04-30"]);
+    std::fs::write(folder.join("s.yaml"), &good).expect("a file");
+    with("check", fault, &[]).expect(1, &["worse verdict", "STALE"]);
+    // Shards are one run, and know the same.
+    known("known: [{finding: QK301, reason: so}]\n");
+    for shard in ["1/2", "2/2"] {
+        let words = ["check", fault, "--suite", "smoke", "--law", "all-true-mask", "--law", "value", "-q"];
+        at_home(folder, &[&words[..], &["--dtype", "float32", "--shard", shard]].concat()).expect(0, &["KNOWN"]);
+    }
+    with("check", fault, &["--from", ".qkvet/shards"]).expect(0, &["KNOWN  FAIL: QK301"]);
+}
+
+#[test]
 fn a_partial_run_deletes_nothing() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
@@ -275,7 +324,7 @@ fn wrong_files_are_told() {
     std::fs::write(folder.join("s.yaml"), format!("{head}{part}")).expect("a file");
     at_home(folder, &check).expect(4, &["1 missing", "nothing was compared"]);
     at_home(folder, &[&check[..], &["--known", "k.yaml"]].concat())
-        .expect(2, &["--known: expected with `qkvet check`"]);
+        .expect(2, &["known deviations at k.yaml: expected a readable file"]);
     // The report of the run tells the same.
     let json = run(folder, &[&check[..], &["--format", "json"]].concat()).json();
     assert_eq!(json["snapshot"]["compared"], 0);

@@ -14,6 +14,7 @@ mod libraries;
 mod node;
 mod python;
 mod regen;
+mod schemas;
 mod step;
 mod test;
 mod wheel;

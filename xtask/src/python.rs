@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::schemas;
 use crate::step::{self, Failure};
 
 /// Minor versions of Python 3 for which all pinned wheels exist.
@@ -31,6 +32,7 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
     let stamp = folder.join("qkvet-stamp.txt");
     let wanted = format!("Python 3.{}\n{pins}", base.minor);
     if python.exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+        schemas::fetch(&python, &folder)?;
         return Ok(python);
     }
 
@@ -44,6 +46,7 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
             .arg("tests/requirements.txt"),
     )?;
     fs::write(&stamp, wanted).map_err(|error| Failure::Setup(format!("{}: {error}", stamp.display())))?;
+    schemas::fetch(&python, &folder)?;
     Ok(python)
 }
 

@@ -64,8 +64,9 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.interrupted {
         return INTERRUPTED;
     }
+    let is_stale = summary.known.as_ref().is_some_and(|known| known.stale().next().is_some());
     if let Some(snapshot) = &summary.snapshot {
-        return of_snapshot(snapshot, strict);
+        return of_snapshot(snapshot, strict, is_stale);
     }
     let is_known = |record: &&CaseRecord| record.known;
     let evidence = summary.records.iter().filter(|record| !record.known).filter_map(|record| record.evidence.as_ref());
@@ -79,7 +80,7 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.findings.iter().any(|finding| !finding.is_known()) || Verdict::ALL.iter().any(is_wrong) {
         return FINDINGS;
     }
-    if summary.known.as_ref().is_some_and(|known| known.stale().next().is_some()) {
+    if is_stale {
         return FINDINGS;
     }
     if Verdict::ALL.iter().all(|verdict| !verdict.is_checked() || count(*verdict) == 0) {
@@ -91,9 +92,10 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     HELD
 }
 
-/// The exit code of a run that was compared with a snapshot: what was recorded does not fail, whatever it is.
-fn of_snapshot(snapshot: &SnapshotOutcome, strict: bool) -> u8 {
-    if snapshot.count(Change::is_regression) > 0 || (strict && !snapshot.changes.is_empty()) {
+/// The exit code of a run that was compared with a snapshot: what was recorded or is known does not fail, whatever it is.
+fn of_snapshot(snapshot: &SnapshotOutcome, strict: bool, is_stale: bool) -> u8 {
+    let is_change = |change| change != Change::Known;
+    if is_stale || snapshot.count(Change::is_regression) > 0 || (strict && snapshot.count(is_change) > 0) {
         FINDINGS
     } else if snapshot.compared == 0 {
         NOTHING

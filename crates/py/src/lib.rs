@@ -4,6 +4,7 @@
 mod call;
 mod case;
 mod check;
+mod known;
 mod own;
 mod prove;
 
@@ -23,6 +24,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
     module.add_function(wrap_pyfunction!(check::merge, module)?)?;
     module.add_function(wrap_pyfunction!(check::probe, module)?)?;
+    module.add_function(wrap_pyfunction!(known::find_known, module)?)?;
+    module.add_function(wrap_pyfunction!(known::outcome, module)?)?;
+    module.add_function(wrap_pyfunction!(known::read_known_file, module)?)?;
     module.add_function(wrap_pyfunction!(prove::prove, module)?)?;
     Ok(())
 }

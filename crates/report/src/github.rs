@@ -8,7 +8,7 @@ use qkvet_spec::{Finding, Summary, Verdict};
 use crate::groups::word;
 use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
-use crate::text::{count, cut, visible};
+use crate::text::{count, cut, no_command, visible};
 
 /// Annotations of one kind in a step.
 const MOST: usize = 10;
@@ -94,9 +94,9 @@ fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
     undecided.chain(stopped).chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))
 }
 
-/// The text of a command.
+/// The text of a command; the mark is the one of [`crate::no_command`].
 fn data(text: &str) -> String {
-    visible(text).replace('%', "%25").replace('\n', "%0A")
+    no_command(&visible(text)).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// The value of a property of a command.

@@ -10,7 +10,7 @@ use qkvet_spec::{Finding, Summary, Verdict};
 use crate::groups::{CaseGroup, case_groups, case_line, rule, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
-use crate::text::{escaped, first_line, plain};
+use crate::text::{escaped, first_line, no_command_markup, plain};
 
 /// The report as JUnit's XML.
 pub fn junit(summary: &Summary) -> String {
@@ -52,7 +52,7 @@ pub fn junit(summary: &Summary) -> String {
     stale.iter().for_each(|text| line(other(summary, "stale known deviation", "STALE", text)));
     regressions.iter().for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
     line("</testsuites>".to_owned());
-    out
+    no_command_markup(&out).into_owned()
 }
 
 fn is_skipped(group: &CaseGroup<'_>) -> bool {

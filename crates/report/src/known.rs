@@ -171,8 +171,8 @@ pub(crate) fn entries_of(summary: &Summary, number: usize) -> Vec<&KnownDeviatio
     holds.filter(is_of).collect()
 }
 
-/// Why a finding does not fail: it is known, or the snapshot has it. In a line.
-pub(crate) fn settled(summary: &Summary, number: usize) -> Option<String> {
+/// Why a finding does not fail, by its number: it is known, or the snapshot has it. In a line.
+pub fn settled(summary: &Summary, number: usize) -> Option<String> {
     let finding = summary.findings.get(number)?;
     if finding.is_known() {
         let tell = |entry: &KnownDeviation| {
@@ -188,14 +188,14 @@ pub(crate) fn settled(summary: &Summary, number: usize) -> Option<String> {
 }
 
 /// Numbers of the findings that fail.
-pub(crate) fn open_findings(summary: &Summary) -> Vec<usize> {
+pub fn open_findings(summary: &Summary) -> Vec<usize> {
     let snapshot = summary.snapshot.as_ref();
     let is_recorded = |at: &usize| snapshot.is_some_and(|snapshot| snapshot.recorded_findings.contains(at));
     (0..summary.findings.len()).filter(|at| !summary.findings[*at].is_known() && !is_recorded(at)).collect()
 }
 
 /// Lines that say which entries of known deviations are stale.
-pub(crate) fn stale_lines(summary: &Summary) -> Vec<String> {
+pub fn stale_lines(summary: &Summary) -> Vec<String> {
     summary.known.iter().flat_map(|known| known.entries.iter().filter_map(stale_line)).collect()
 }
 

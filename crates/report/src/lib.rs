@@ -33,7 +33,7 @@ pub use gitlab::gitlab;
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
-pub use known::{apply_known, check_known, is_day, read_known, stale_line};
+pub use known::{apply_known, check_known, is_day, open_findings, read_known, settled, stale_line, stale_lines};
 pub use known_file::{add_known, remove_known, write_known};
 pub use markdown::{issue, markdown};
 pub use onnx::{onnx_json, onnx_text};
@@ -46,4 +46,4 @@ pub use snapshot::{
 };
 pub use stream::{LiveStream, ndjson, ndjson_end};
 pub use terminal::{coverage, exit_line, finding, render};
-pub use text::{hanging, no_command, paragraph, plain, ratio, visible};
+pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};

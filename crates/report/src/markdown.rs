@@ -9,7 +9,7 @@ use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 use crate::groups::{case_groups, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
-use crate::text::{count, plain, visible};
+use crate::text::{count, no_command, plain, visible};
 
 /// Findings beyond this are only named.
 const MOST_FINDINGS: usize = 20;
@@ -67,7 +67,7 @@ pub fn markdown(summary: &Summary) -> String {
         line("");
     }
     line(&format!("{} · suite {} · seed {}", inline(&run.tool), code(&run.suite), run.seed));
-    out
+    no_command(&out).into_owned()
 }
 
 fn heading(summary: &Summary) -> String {

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use qkvet_spec::{OnnxOutcome, OnnxReport};
 
 use crate::terminal::finding;
-use crate::text::{count, cut};
+use crate::text::{count, cut, no_command, visible_json, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -22,11 +22,10 @@ const WIDTH: usize = 120;
 pub fn onnx_text(report: &OnnxReport) -> String {
     let run = &report.run;
     let mut out = String::new();
-    let (target, suite) = (&run.target, &run.suite);
-    let _ =
-        writeln!(out, "{} · {BOLD}{target}{BOLD:#} · suite {suite} · {} cases", run.tool, count(report.cases.len()));
+    let (tool, target, suite) = (visible_line(&run.tool), visible_line(&run.target), visible_line(&run.suite));
+    let _ = writeln!(out, "{tool} · {BOLD}{target}{BOLD:#} · suite {suite} · {} cases", count(report.cases.len()));
     for line in &run.environment {
-        let _ = writeln!(out, "            {line}");
+        let _ = writeln!(out, "            {}", visible_line(line));
     }
     let _ = writeln!(out, "\n{}\n", split(report));
     for (outcome, word) in
@@ -49,9 +48,9 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         let _ = writeln!(out, "and {more} more findings: --format json has them all");
     }
     if let Some(stopped) = &report.stopped {
-        let _ = writeln!(out, "stopped: {stopped}");
+        let _ = writeln!(out, "stopped: {}", visible_line(stopped));
     }
-    out
+    no_command(&out).into_owned()
 }
 
 /// The report as one JSON document with a trailing newline. Its schema is `qkvet schema onnx-report`.
@@ -59,7 +58,7 @@ pub fn onnx_text(report: &OnnxReport) -> String {
 /// # Errors
 /// None in practice: every number in a report is finite.
 pub fn onnx_json(report: &OnnxReport) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(report).map(|text| text + "\n")
+    serde_json::to_string_pretty(report).map(|text| visible_json(text) + "\n")
 }
 
 /// `73 ok · 16 unsupported · 1 refused · 2 disagree · 1 within allowance`: the five always, the others if there are some.
@@ -92,7 +91,7 @@ fn reasons_of(out: &mut String, label: &str, reasons: &std::collections::BTreeMa
     for (at, (reason, n)) in sorted.iter().take(MOST_LINES).enumerate() {
         let label = if at == 0 { label } else { "" };
         let noun = if **n == 1 { "case" } else { "cases" };
-        let _ = writeln!(out, "  {label:12}{} {noun}: {}", count(**n), cut(reason, WIDTH));
+        let _ = writeln!(out, "  {label:12}{} {noun}: {}", count(**n), cut(&visible_line(reason), WIDTH));
     }
     if sorted.len() > MOST_LINES {
         let _ = writeln!(out, "  {:12}and {} more reasons: --format json has them all", "", sorted.len() - MOST_LINES);
@@ -105,7 +104,7 @@ fn within(out: &mut String, report: &OnnxReport) {
     for (at, case) in cases.iter().take(MOST_LINES).enumerate() {
         let label = if at == 0 { "within" } else { "" };
         let detail = case.detail.as_deref().unwrap_or("outside the certified bound");
-        let _ = writeln!(out, "  {label:12}{} {}", case.test, cut(detail, WIDTH));
+        let _ = writeln!(out, "  {label:12}{} {}", visible_line(&case.test), cut(&visible_line(detail), WIDTH));
     }
     if cases.len() > MOST_LINES {
         let _ = writeln!(out, "  {:12}and {} more: --format json has them all", "", cases.len() - MOST_LINES);

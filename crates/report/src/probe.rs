@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Certainty, Measured, Probe, ProbedField};
 
-use crate::text::cut;
+use crate::text::{cut, no_command, visible, visible_json, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -22,10 +22,11 @@ const COLUMN: usize = 24;
 pub fn probe_text(probe: &Probe) -> String {
     let Probe { tool, target, dtype, contract, calls, .. } = probe;
     let mut out = String::new();
+    let target = visible_line(target);
     let _ =
         writeln!(out, "{tool} · probe of {BOLD}{target}{BOLD:#} · {dtype} under contract {contract} · {calls} calls");
     for line in &probe.environment {
-        let _ = writeln!(out, "            {line}");
+        let _ = writeln!(out, "            {}", visible_line(line));
     }
     if !probe.declared.is_empty() {
         let _ = writeln!(out, "  declared  {}", probe.declared.join(", "));
@@ -34,7 +35,7 @@ pub fn probe_text(probe: &Probe) -> String {
     probe.fields.iter().for_each(|field| out.push_str(&lines(field)));
     let _ = writeln!(out, "\n{}\n", last_line(probe));
     let _ = write!(out, "{DIM}{}{DIM:#}", probe_yaml(probe));
-    out
+    no_command(&out).into_owned()
 }
 
 /// The lines of one field.
@@ -96,7 +97,8 @@ fn rounded(x: f64, way: f64) -> f64 {
 
 /// In one line, without characters that a terminal or a YAML comment would take for something else.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let text: String = text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).collect();
+    visible(&text).into_owned()
 }
 
 /// The probe as YAML: `conventions:` for `qkvet.yaml`, and `meaning:`, a patch of the standard, with evidence in comments.
@@ -148,7 +150,7 @@ pub fn probe_yaml(probe: &Probe) -> String {
 /// # Errors
 /// None in practice: every number in a probe is finite.
 pub fn probe_json(probe: &Probe) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(probe).map(|text| text + "\n")
+    serde_json::to_string_pretty(probe).map(|text| visible_json(text) + "\n")
 }
 
 #[cfg(test)]

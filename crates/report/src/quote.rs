@@ -24,7 +24,8 @@ pub(crate) fn quoted(text: &str) -> String {
                 || c == '\u{fffe}'
                 || c == '\u{ffff}' =>
             {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+                let code = u32::from(c);
+                out.push_str(&if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") });
             }
             c => out.push(c),
         }
@@ -49,6 +50,7 @@ mod tests {
             ("1.0", "\"1.0\""),
             ("a\n# b\u{1b}", "\"a\\n# b\\u001b\""),
             ("\u{85}\u{2028}", "\"\\u0085\\u2028\""),
+            ("\u{e0041}", "\"\\U000e0041\""),
             ("\"\\", "\"\\\"\\\\\""),
         ] {
             assert_eq!(scalar(text), written);

@@ -10,7 +10,7 @@ use crate::finding_name::codes;
 use crate::groups::word as word_of;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
-use crate::text::{count, cut, no_command, ratio, visible};
+use crate::text::{count, cut, no_command, ratio, visible, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -33,9 +33,9 @@ pub fn render(summary: &Summary) -> String {
         &mut out,
         &format!(
             "{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases",
-            visible(&run.tool),
-            visible(&run.target),
-            visible(&run.suite),
+            visible_line(&run.tool),
+            visible_line(&run.target),
+            visible_line(&run.suite),
             run.seed,
             count(run.cases)
         ),
@@ -88,7 +88,11 @@ fn settled_findings(summary: &Summary) -> String {
         let cases = if one.cases == 1 { "1 case".to_owned() } else { format!("{} cases", count(one.cases)) };
         line(
             &mut out,
-            &format!("{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}", word_of(one), cut(&visible(&one.title), WIDTH)),
+            &format!(
+                "{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}",
+                word_of(one),
+                cut(&visible_line(&one.title), WIDTH)
+            ),
         );
         row(&mut out, "", &why);
     }
@@ -96,7 +100,7 @@ fn settled_findings(summary: &Summary) -> String {
         line(&mut out, &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS));
     }
     for text in stale_lines(summary) {
-        line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible(&text)));
+        line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)));
     }
     if let Some(known) = summary.known.as_ref().filter(|known| known.stale().next().is_some()) {
         row(&mut out, "", &format!("entries of {}", known.file));
@@ -113,7 +117,7 @@ pub fn finding(finding: &Finding) -> String {
     let word = word_of(finding);
     let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
-    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible(&finding.title)));
+    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)));
     row(
         &mut out,
         "cases",
@@ -288,7 +292,7 @@ pub fn exit_line(summary: &Summary) -> String {
     };
     let skipped = total(Verdict::Skipped);
     let stopped = match &summary.stopped {
-        Some(reason) => format!(" · stopped early: {}", visible(reason)),
+        Some(reason) => format!(" · stopped early: {}", visible_line(reason)),
         None if skipped > 0 => format!(", {} not run", count(skipped)),
         None => String::new(),
     };
@@ -362,7 +366,7 @@ fn row(out: &mut String, label: &str, value: &str) {
 
 /// A row to be copied: neither cut nor broken into lines.
 fn command(out: &mut String, label: &str, text: &str) {
-    line(out, &format!("  {label:9} {}", visible(text)));
+    line(out, &format!("  {label:9} {}", visible_line(text)));
 }
 
 /// A row that is broken into lines rather than cut.

@@ -24,7 +24,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 }
 
 /// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
-/// breaks and tabs, and marks that turn the direction of text.
+/// breaks and tabs, marks that turn the direction of text, and characters without a width.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -32,29 +32,63 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
-fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+/// The same for what has one line: a break in it is shown, so that a name looks like no second line.
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    let shown = visible(text);
+    if shown.contains('\n') { Cow::Owned(shown.replace('\n', "\\n")) } else { shown }
 }
 
-/// A document of JSON with the same characters escaped as JSON does it: the same document.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A document of JSON with the same characters escaped as JSON does it, and no command of a CI service in it: the same document.
 pub(crate) fn visible_json(text: String) -> String {
+    // Outside of texts no document has a number sign.
+    let text = if text.contains(MARK) { text.replace(MARK, "#\\u0023[") } else { text };
     if !text.contains(is_hidden) {
         return text;
     }
-    let escaped = |c: char| if is_hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    let escaped = |c: char| {
+        if is_hidden(c) {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        } else {
+            c.to_string()
+        }
+    };
     text.chars().map(escaped).collect()
 }
 
-/// The text with a mark before lines that a CI service would take for commands of its own, such as `::error`, wherever they begin.
+/// What begins a command in the older form, wherever it stands in a line.
+const MARK: &str = "##[";
+
+/// Whether the line begins like a command of a workflow.
+fn is_command(line: &str) -> bool {
+    line.trim_start().starts_with("::")
+}
+
+/// The text with a mark in what a CI service would take for commands of its own: `::error` where a line begins, `##[error]` anywhere.
 pub fn no_command(text: &str) -> Cow<'_, str> {
-    let is_command = |line: &str| line.trim_start().starts_with("::") || line.trim_start().starts_with("##[");
-    if !text.lines().any(is_command) {
+    without_commands(text, "\\::", "##\\[")
+}
+
+/// The same for HTML and XML, where it stays the same document.
+pub(crate) fn no_command_markup(text: &str) -> Cow<'_, str> {
+    without_commands(text, "&#58;:", "#&#35;[")
+}
+
+fn without_commands<'a>(text: &'a str, start: &str, mark: &str) -> Cow<'a, str> {
+    if !text.lines().any(is_command) && !text.contains(MARK) {
         return Cow::Borrowed(text);
     }
     let marked = |line: &str| {
         let (space, rest) = line.split_at(line.len() - line.trim_start().len());
-        if is_command(line) { format!("{space}\\{rest}") } else { line.to_owned() }
+        let line = if is_command(line) { format!("{space}{start}{}", &rest[2..]) } else { line.to_owned() };
+        line.replace(MARK, mark)
     };
     text.split_inclusive('\n').map(marked).collect()
 }
@@ -129,6 +163,8 @@ mod tests {
     fn hidden_characters_are_shown() {
         assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
         assert_eq!(visible("\u{1b}[2J\u{202e}x\r"), "\\u{1b}[2J\\u{202e}x\\u{d}");
+        assert_eq!(visible("\u{9b}\u{61c}\u{2066}\u{2060}\u{e0041}"), "\\u{9b}\\u{61c}\\u{2066}\\u{2060}\\u{e0041}");
+        assert_eq!(visible_line("a\nb"), "a\\nb");
     }
 
     #[test]
@@ -139,16 +175,17 @@ mod tests {
 
     #[test]
     fn a_document_stays_what_it_is() {
-        let value = serde_json::json!({ "a\u{9b}": "\u{1b}[2J\u{202e}\u{feff}\n\"\\" });
+        let value = serde_json::json!({ "a\u{9b}": "\u{1b}[2J\u{202e}\u{feff}\u{e0041}\n\"\\##[error]x" });
         let text = visible_json(serde_json::to_string_pretty(&value).expect("JSON"));
-        assert!(!text.contains(is_hidden), "{text}");
+        assert!(!text.contains(is_hidden) && !text.contains(MARK), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
     }
 
     #[test]
     fn commands_of_services_are_marked() {
-        let text = "a\n::error::x\n  ::add-mask::y\n##[group]z\nb :: c\n";
-        assert_eq!(no_command(text), "a\n\\::error::x\n  \\::add-mask::y\n\\##[group]z\nb :: c\n");
-        assert!(matches!(no_command("a :: b"), Cow::Borrowed(_)));
+        let text = "a\n::error::x\n  ::add-mask::y\n##[group]z\nb :: c ##[x]\n";
+        assert_eq!(no_command(text), "a\n\\::error::x\n  \\::add-mask::y\n##\\[group]z\nb :: c ##\\[x]\n");
+        assert_eq!(no_command_markup("<a\n\u{2003}::x='##['>"), "<a\n\u{2003}&#58;:x='#&#35;['>");
+        assert!(matches!(no_command("a :: b #[c] ##"), Cow::Borrowed(_)));
     }
 }

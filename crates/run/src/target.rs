@@ -461,6 +461,16 @@ pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<P
     }
 }
 
+/// Name of the file of known deviations.
+pub const KNOWN_FILE: &str = "qkvet.known.yaml";
+
+/// The file of known deviations that speaks for a target of this name: beside its `qkvet.yaml`, else in `folder` or above.
+pub fn known_of(name: &str, folder: &Path, config: Option<&Path>) -> Option<PathBuf> {
+    let beside = config_of(name, folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
+    let beside = beside.filter(|path| path.is_file());
+    beside.or_else(|| folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file()))
+}
+
 fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) -> Option<PathBuf> {
     let beside = match &reference.source {
         PythonSource::File(path) => folder.join(path).parent().map(Path::to_owned),

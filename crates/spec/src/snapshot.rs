@@ -199,6 +199,8 @@ pub enum Change {
     Better,
     /// A smaller error, by more than rounding explains.
     SmallerError,
+    /// What would be a regression, in a case that is a known deviation.
+    Known,
     /// An error that differs by no more than rounding explains.
     Drift,
     /// No snapshot of this case.
@@ -209,13 +211,14 @@ pub enum Change {
 
 impl Change {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Worse,
         Self::NewFinding,
         Self::LargerError,
         Self::OtherBits,
         Self::Better,
         Self::SmallerError,
+        Self::Known,
         Self::Drift,
         Self::New,
         Self::Missing,
@@ -240,6 +243,7 @@ impl Change {
             Self::OtherBits => "other bits",
             Self::Better => "better",
             Self::SmallerError => "smaller error",
+            Self::Known => "known",
             Self::Drift => "drift",
             Self::New => "new case",
             Self::Missing => "missing case",

@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use qkvet_report::{apply_known, compare, is_day, read_known, read_snapshot};
-use qkvet_run::target::config_of;
+use qkvet_run::target::known_of;
 use qkvet_spec::{KnownFile, Snapshot, Summary};
 
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
 
-/// Name of the file of known deviations.
-pub(super) const KNOWN_FILE: &str = "qkvet.known.yaml";
 /// A longer file is refused before it is read.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -43,9 +41,14 @@ impl Expected {
         Ok(Self { known: Some((shown(&path), known, today)), ..Self::default() })
     }
 
-    /// A snapshot, with bits or without.
-    pub(super) fn snapshot(comparison: Option<Comparison>, exact: bool) -> Self {
-        Self { snapshot: comparison, exact, known: None }
+    /// The same and a snapshot, with bits or without.
+    pub(super) fn and_snapshot(self, comparison: Option<Comparison>, exact: bool) -> Self {
+        Self { snapshot: comparison, exact, ..self }
+    }
+
+    /// Whether there are known deviations.
+    pub(super) fn has_known(&self) -> bool {
+        self.known.is_some()
     }
 
     /// Says in the summary what is known and what is different.
@@ -62,10 +65,7 @@ impl Expected {
 
 /// The file of known deviations that speaks for a target: beside its `qkvet.yaml`, else here or above.
 pub(super) fn find_known(target: &str, config: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let folder = setup::current_folder()?;
-    let beside = config_of(target, &folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
-    let beside = beside.filter(|path| path.is_file());
-    Ok(beside.or_else(|| folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())))
+    Ok(known_of(target, &setup::current_folder()?, config))
 }
 
 /// Reads one file of known deviations.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{add_known, check_known, finding_name, read_known, remove_known, write_known};
+use qkvet_run::target::KNOWN_FILE;
 use qkvet_spec::{KnownDeviation, KnownFile, KnownState, Summary};
 
-use super::expected::{KNOWN_FILE, find_known, read_known_file, read_text, refuse_under_ci, shown, today};
+use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
 use super::reports::write_named;
 use super::setup;

@@ -26,7 +26,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code(&run_merge(args, None)?, args.report.strict)))
 }
 
-/// Joins the shards and prints the report. Where nothing is `expected`, known deviations are looked for.
+/// Joins the shards and prints the report. Known deviations are looked for where none are `expected`.
 pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result<Summary, Failure> {
     let mut live = Live::new(args.report.output.format);
     let judged = judge(args, &stop_on_interrupt(), &mut live, expected)?;
@@ -65,12 +65,13 @@ pub(super) fn judge(
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
-    let known = match expected {
-        Some(_) => None,
-        None => Some(Expected::known(&args.report, &header.target, args.process.config.as_deref())?),
-    };
     let nothing = Expected::default();
-    let expected = expected.or(known.as_ref()).unwrap_or(&nothing);
+    let expected = expected.unwrap_or(&nothing);
+    let found = if expected.has_known() {
+        Expected::default()
+    } else {
+        Expected::known(&args.report, &header.target, args.process.config.as_deref())?
+    };
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
     let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
@@ -116,6 +117,7 @@ pub(super) fn judge(
         return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
+    found.apply(&mut summary);
     expected.apply(&mut summary);
     let unanswered = if is_partial { 0 } else { recorded.unanswered() };
     Ok(Judged { summary, catalog, unanswered })

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ._case import Case
+    from collections.abc import Callable
 
 __all__: list[str] = []
 
@@ -30,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--qkvet-device", metavar="DEVICE", help="device of torch and jax arrays, such as cuda:0")
     group.addoption("--qkvet-layout", choices=("bhnd", "bnhd"), default="bhnd", help="order of the axes (bhnd)")
     group.addoption(
-        "--qkvet-known", metavar="FILE", help="lines `LAW REASON` or `CASE REASON` of what is known to fail, and must"
+        "--qkvet-known", metavar="FILE", help="known deviations (qkvet.known.yaml beside qkvet.yaml, or here or above)"
     )
 
 
@@ -47,7 +48,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
     try:
         function = _load(name)
-        known = _known(config.getoption("--qkvet-known"))
+        known = _known(config)
         found = cases(
             config.getoption("--qkvet-suite"),
             seed=config.getoption("--qkvet-seed"),
@@ -56,13 +57,12 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         )
     except (ValueError, OSError) as error:
         raise pytest.UsageError(f"--qkvet-target {name}: {error}") from None
-    groups: dict[tuple[str, str], list[Case]] = {}
-    for case in found:
-        groups.setdefault((case.law, case.dtype), []).append(case)
-    for (law, dtype), members in groups.items():
+    for law, dtype in dict.fromkeys((case.law, case.dtype) for case in found):
         # Ids are those of laws and formats: the same on every worker of xdist, and from one run to the next.
         node = f"qkvet::{law}::{dtype}"
-        items.append(Group.from_parent(session, name=node, nodeid=node, call=(function, members), known=known))
+        items.append(
+            Group.from_parent(session, name=node, nodeid=node, function=function, law=law, dtype=dtype, known=known)
+        )
 
 
 def _load(name: str) -> Callable[..., Any]:
@@ -79,47 +79,63 @@ def _load(name: str) -> Callable[..., Any]:
         raise ValueError(f"{error.message}\nhint: {error.hint}" if error.hint else error.message) from None
 
 
-def _known(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    with open(path, encoding="utf-8") as file:
-        lines = [line.split(maxsplit=1) for line in file if line.strip() and not line.startswith("#")]
-    return {parts[0]: parts[1].strip() if len(parts) > 1 else "known" for parts in lines}
+def _known(config: pytest.Config) -> str | None:
+    """The file of known deviations, if there is one that can be read."""
+    from . import _native
+
+    given = config.getoption("--qkvet-known")
+    # Nobody expects a failure under --runxfail.
+    if config.getoption("runxfail", False):
+        return None
+    if given is None:
+        found = _native.find_known(config.getoption("--qkvet-target"), os.getcwd())
+        given = None if found is None else str(found)
+    if given is not None:
+        _native.read_known(given)
+    return given
+
+
+def _outcome(config: pytest.Config, parts: list[str], known: str | None) -> dict[str, Any]:
+    from . import _native
+
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return json.loads(_native.outcome(config.getoption("--qkvet-target"), parts, known, today))
 
 
 class Group(pytest.Item):
-    """The cases of one law in one format."""
+    """The cases of one law in one format. What is wrong and known is an expected failure."""
 
-    def __init__(self, *, call: tuple[Callable[..., Any], Sequence[Case]], known: dict[str, str], **kw: Any) -> None:
+    def __init__(self, *, function: Callable[..., Any], law: str, dtype: str, known: str | None, **kw: Any) -> None:
         super().__init__(**kw)
-        self._function, self._cases = call
-        self._known = known
+        self._function, self._law, self._dtype, self._known = function, law, dtype, known
+        self.part: str | None = None
         self.add_marker("qkvet")
-        if self._cases[0].law in known:
-            reason = known[self._cases[0].law]
-            self.add_marker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
 
     def runtest(self) -> None:
+        from ._check import check
+
         option = self.config.getoption
         target = {name: option(f"--qkvet-{name}") for name in ("arrays", "device", "layout")}
         declared = {"convention": option("--qkvet-convention"), "contract": option("--qkvet-contract")}
-        wrong: list[AssertionError] = []
-        declined: list[str] = []
-        for case in self._cases:
-            try:
-                case.check(self._function, **declared, **target)
-                if case.id in self._known:
-                    wrong.append(AssertionError(f"{case.id} is known to fail ({self._known[case.id]}) and does not"))
-            except pytest.skip.Exception as reason:
-                declined.append(str(reason.msg))
-            except AssertionError as error:
-                if case.id not in self._known:
-                    wrong.append(error)
-                    self.user_properties.append(("qkvet_case", case.id))
-        if wrong:
-            raise AssertionError(f"{len(wrong)} of {len(self._cases)} cases\n{wrong[0]}")
-        if len(declined) == len(self._cases):
-            pytest.skip(declined[0])
+        report = check(
+            self._function,
+            option("--qkvet-suite"),
+            seed=option("--qkvet-seed"),
+            law=self._law,
+            dtype=self._dtype,
+            **declared,
+            **target,
+        )
+        self.part = json.dumps(report.to_dict())
+        found = _outcome(self.config, [self.part], self._known)
+        if found["wrong"]:
+            self.user_properties.extend(("qkvet_case", case) for case in found["ids"])
+            told = "\n".join(found["findings"])
+            raise AssertionError(f"{found['wrong']} of {found['cases']} cases\n{told}")
+        if found["settled"]:
+            pytest.xfail("; ".join(found["settled"]))
+        if found["declined"] is not None:
+            pytest.skip(found["declined"])
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, AssertionError):
@@ -128,3 +144,45 @@ class Group(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.config.rootpath, None, self.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if isinstance(item, Group) and call.when == "call" and item.part is not None:
+        # xdist takes it to the process that sees all parts.
+        report.qkvet_part = item.part
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    part = getattr(report, "qkvet_part", None)
+    if part is not None:
+        _parts.append(part)
+
+
+_parts: list[str] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Any:
+    """When all parts are there: an entry of the known deviations that is gone, expired or about nothing fails, as a test of its own."""
+    _parts.clear()
+    result = yield
+    config = session.config
+    if config.getoption("--qkvet-target") is None or hasattr(config, "workerinput") or not _parts:
+        return result
+    known = _known(config)
+    for number, text in enumerate(_outcome(config, _parts, known)["stale"] if known is not None else (), 1):
+        node = f"qkvet::known::{number}"
+        for when, outcome in (("setup", "passed"), ("call", "failed"), ("teardown", "passed")):
+            report = pytest.TestReport(
+                nodeid=node,
+                location=(str(known), None, node),
+                keywords={},
+                outcome=outcome,
+                longrepr=f"STALE  {text}\n  an entry of {known}" if when == "call" else None,
+                when=when,
+            )
+            config.hook.pytest_runtest_logreport(report=report)
+    return result

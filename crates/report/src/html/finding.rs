@@ -4,6 +4,7 @@ use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
 
 use super::example::{ExampleView, example};
 use super::heat::{Figure, pictures};
+use super::shapes::Shapes;
 use crate::groups::word;
 use crate::markdown::issue;
 use crate::text::{count, ratio, visible};
@@ -27,6 +28,8 @@ pub(super) struct FindingView {
     /// What the pictures are of.
     pub(super) pictured: String,
     pub(super) figures: Vec<Figure>,
+    /// Where in the space of shapes it shows; may be empty.
+    pub(super) shapes: String,
     pub(super) issue: String,
     /// What the filter looks at.
     pub(super) search: String,
@@ -36,12 +39,12 @@ impl FindingView {
     /// About how long it is in the page.
     pub(super) fn approx_bytes(&self) -> usize {
         let figures: usize = self.figures.iter().map(|figure| figure.svg.len()).sum();
-        4096 + self.issue.len() * 2 + figures
+        4096 + self.issue.len() * 2 + figures + self.shapes.len()
     }
 }
 
-/// The view of finding `number`.
-pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize) -> FindingView {
+/// The view of finding `number`, from 1.
+pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shapes: &Shapes) -> FindingView {
     let evidence = &finding.evidence;
     let shown = |text: &String| visible(text).into_owned();
     let mut rows = vec![(
@@ -101,6 +104,7 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize) -> Fi
             visible(&format!("{call}, of case {} ({})", picture.case, picture.call)).into_owned()
         }),
         figures: finding.picture.as_deref().map(pictures).unwrap_or_default(),
+        shapes: shapes.finding(finding, number - 1),
         issue: issue(summary, finding),
         search,
     }

@@ -15,10 +15,11 @@ use qkvet_spec::{CaseRecord, Catalog, Change, Summary, Verdict};
 
 use self::conventions::{ConventionRow, conventions};
 use self::finding::{FindingView, finding};
+use self::shapes::Shapes;
 use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
-use crate::text::{count, plain, visible};
+use crate::text::{count, no_command_markup, plain, visible};
 use crate::{coverage, exit_line};
 
 /// Findings beyond this are only named: the JSON document has them all.
@@ -89,9 +90,10 @@ struct LawCell {
 /// None in practice: the template is checked when this crate is compiled.
 pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Error> {
     let run = &summary.run;
+    let shapes = Shapes::of(summary);
     let (mut findings, mut bytes) = (Vec::new(), 0);
     for (at, one) in summary.findings.iter().enumerate().take(MOST_FINDINGS) {
-        let view = finding(summary, one, at + 1);
+        let view = finding(summary, one, at + 1, &shapes);
         bytes += view.approx_bytes();
         if bytes > MOST_BYTES {
             break;
@@ -130,7 +132,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         conventions: conventions(summary, catalog),
         coverage: visible(&plain(&coverage(summary))).into_owned(),
         margins: margins::margins(summary),
-        shapes: shapes::shapes(summary),
+        shapes: shapes.run(),
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
@@ -142,18 +144,17 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &BTreeMap::new()))),
     };
     // Whatever slipped through: nothing on the page is hidden.
-    page.render().map(|page| visible(&page).into_owned())
+    page.render().map(|page| no_command_markup(&visible(&page)).into_owned())
 }
 
 /// Whether something fails.
 fn is_bad(summary: &Summary) -> bool {
+    let is_stale = summary.known.as_ref().is_some_and(|known| known.stale().next().is_some());
     match &summary.snapshot {
-        Some(snapshot) => snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0,
+        Some(snapshot) => snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0 || is_stale,
         None => {
             let is_wrong = |record: &CaseRecord| record.verdict.is_finding() && !record.known;
-            !open_findings(summary).is_empty()
-                || summary.records.iter().any(is_wrong)
-                || summary.known.as_ref().is_some_and(|known| known.stale().next().is_some())
+            !open_findings(summary).is_empty() || summary.records.iter().any(is_wrong) || is_stale
         }
     }
 }

@@ -6,7 +6,7 @@
 //! that was recorded for the same law in the same format with the same verdict: no input gave an error as large before.
 //! `docs/snapshots.md` has the numbers behind the rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use qkvet_spec::{
@@ -40,9 +40,11 @@ pub fn compare(
         recorded_findings: Vec::new(),
         changes: Vec::new(),
     };
+    let known: BTreeSet<&str> =
+        summary.records.iter().filter(|record| record.known).map(|record| record.id.as_str()).collect();
     for part in &found {
         let recorded = snapshot.parts.iter().find(|recorded| is_same(recorded, part));
-        Part { recorded, found: part, exact, is_whole }.compare(&mut outcome);
+        Part { recorded, found: part, exact, is_whole, known: &known }.compare(&mut outcome);
     }
     let of_run = |part: &&SnapshotPart| {
         let run = &summary.run;
@@ -69,7 +71,7 @@ fn recorded_findings(
             recorded.insert((&part.dtype, id), entry);
         }
     }
-    let regressed: std::collections::BTreeSet<&str> =
+    let regressed: BTreeSet<&str> =
         outcome.changes.iter().filter(|one| one.change.is_regression()).map(|one| one.case.as_str()).collect();
     let is_recorded = |number: &usize| {
         let name = finding_name(&summary.findings[*number]);
@@ -91,6 +93,8 @@ struct Part<'a> {
     exact: bool,
     /// Whether the run has all its cases.
     is_whole: bool,
+    /// Cases that are known deviations.
+    known: &'a BTreeSet<&'a str>,
 }
 
 impl Part<'_> {
@@ -104,7 +108,10 @@ impl Part<'_> {
                 let change = match before.and_then(|before| before.get(id)) {
                     Some(before) => {
                         outcome.compared += 1;
-                        self.change(before, entry, &highest).map(|change| (change, Some(before)))
+                        let is_known = self.known.contains(id.as_str());
+                        let settled =
+                            |change: Change| if is_known && change.is_regression() { Change::Known } else { change };
+                        self.change(before, entry, &highest).map(|change| (settled(change), Some(before)))
                     }
                     None => Some((Change::New, None)),
                 };

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use qkvet_spec::{CaseChange, Change, SnapshotEntry, SnapshotOutcome};
 
 use crate::glob::matches;
-use crate::text::{count, cut, visible};
+use crate::text::{count, cut, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -51,7 +51,7 @@ impl ChangeGroup<'_> {
     pub fn line(one: &CaseChange) -> String {
         let tell = |entry: &Option<SnapshotEntry>| entry.as_ref().map_or_else(|| "–".to_owned(), short);
         let (before, now) = (tell(&one.recorded), tell(&one.found));
-        visible(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype)).into_owned()
+        visible_line(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype)).into_owned()
     }
 }
 
@@ -109,7 +109,11 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         let _ = writeln!(out, "{text}");
     };
     let compared = format!("{} cases compared", count(outcome.compared));
-    line(&format!("{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}", visible(&outcome.file), visible(&outcome.device)));
+    line(&format!(
+        "{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}",
+        visible_line(&outcome.file),
+        visible_line(&outcome.device)
+    ));
     let groups = change_groups(outcome);
     for change in Change::ALL {
         let of: Vec<&ChangeGroup<'_>> = groups.iter().filter(|group| group.change == change).collect();
@@ -127,11 +131,11 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
                 _ => group.title.clone(),
             };
             let about = named(&about, titles);
-            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible(&about), WIDTH)));
+            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible_line(&about), WIDTH)));
             if change == Change::Drift || change == Change::New {
                 continue;
             }
-            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible(&group.laws()), WIDTH)));
+            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible_line(&group.laws()), WIDTH)));
             if change.is_regression() {
                 for one in group.cases.iter().take(MOST_CASES) {
                     line(&format!("  {:13} {:>6}  {}", "", "", ChangeGroup::line(one)));
@@ -181,7 +185,12 @@ pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
     if better > 0 {
         parts.push(format!("{GREEN}{}{GREEN:#}", plural(better, "improvement", "improvements")));
     }
-    for (change, word) in [(Change::Drift, "within rounding"), (Change::New, "new"), (Change::Missing, "missing")] {
+    for (change, word) in [
+        (Change::Known, "known"),
+        (Change::Drift, "within rounding"),
+        (Change::New, "new"),
+        (Change::Missing, "missing"),
+    ] {
         let n = outcome.count(|other| other == change);
         if n > 0 {
             parts.push(format!("{} {word}", count(n)));
@@ -201,12 +210,15 @@ pub fn snapshot_diff(outcome: &SnapshotOutcome) -> String {
     for group in change_groups(outcome) {
         // Writing to a string does not fail.
         let title = if group.title.is_empty() { String::new() } else { format!(": {}", group.title) };
-        let _ = writeln!(out, "{BOLD}{}{}{BOLD:#}", group.change.name(), visible(&title));
+        let _ = writeln!(out, "{BOLD}{}{}{BOLD:#}", group.change.name(), visible_line(&title));
         for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {
             for (sign, style, entry) in [('-', RED, recorded), ('+', GREEN, found)] {
                 if let Some(entry) = entry {
-                    let _ =
-                        writeln!(out, "{style}{sign} {}{style:#}", visible(&format!("{law} {dtype} {case}: {entry}")));
+                    let _ = writeln!(
+                        out,
+                        "{style}{sign} {}{style:#}",
+                        visible_line(&format!("{law} {dtype} {case}: {entry}"))
+                    );
                 }
             }
         }

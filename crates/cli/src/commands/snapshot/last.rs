@@ -51,7 +51,7 @@ fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Fai
         target: false,
         process: args.process.clone(),
     };
-    let expected = Expected::snapshot(None, args.exact);
+    let expected = Expected::default().and_snapshot(None, args.exact);
     let stop = Arc::new(AtomicBool::new(false));
     Ok(judge(&merge, &stop, &mut Live::silent(ReportFormat::Human), Some(&expected))?.summary)
 }

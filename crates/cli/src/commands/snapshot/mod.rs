@@ -22,7 +22,7 @@ use super::launch::write_text;
 use super::merge::run_merge;
 use super::reports::write_named;
 use crate::args::{
-    MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
+    CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
     SnapshotRecordArgs,
 };
 use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
@@ -41,11 +41,11 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
         "snapshot record",
         "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
     )?;
-    refuse_known(args.check.report.known.as_deref())?;
     let target = &args.check.target;
     let path = snapshot_path(args.place.snapshot.as_deref(), target, args.check.on.process.config.as_deref())?;
     let mut snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
-    let summary = match run_check(&args.check, &Expected::snapshot(None, args.exact))? {
+    let expected = known(&args.check)?.and_snapshot(None, args.exact);
+    let summary = match run_check(&args.check, &expected)? {
         Ended::Run(summary) => summary,
         Ended::Code(code) => return Ok(ExitCode::from(code)),
     };
@@ -64,12 +64,11 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
-    refuse_known(args.check.report.known.as_deref())?;
     let check = &args.check;
     let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
     let snapshot = read_snapshot_file(&path)?;
     let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
-    let expected = Expected::snapshot(Some(comparison), args.exact);
+    let expected = known(check)?.and_snapshot(Some(comparison), args.exact);
     let ended = if args.from.is_empty() {
         run_check(check, &expected)?
     } else {
@@ -86,6 +85,11 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
         Ended::Run(summary) => code(&summary, check.report.strict),
         Ended::Code(code) => code,
     }))
+}
+
+/// Known deviations of the target, which count here as they do in `qkvet check`.
+fn known(check: &CheckArgs) -> Result<Expected, Failure> {
+    Expected::known(&check.report, &check.target, check.on.process.config.as_deref())
 }
 
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
@@ -180,14 +184,4 @@ fn save(
         tell!("notice: {missing} recorded cases are no more; --prune removes them");
     }
     Ok(())
-}
-
-fn refuse_known(known: Option<&Path>) -> Result<(), Failure> {
-    match known {
-        None => Ok(()),
-        Some(_) => Err(Failure::Usage(
-            "--known: expected with `qkvet check`, got with `qkvet snapshot`\nhint: what the snapshot has does not fail either"
-                .to_owned(),
-        )),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use qkvet_report::{ChangeGroup, change_groups};
+use qkvet_report::{ChangeGroup, change_groups, visible_line};
 use qkvet_spec::{Change, SnapshotOutcome};
 
 use crate::exit::Failure;
@@ -52,8 +52,8 @@ fn ask<'a>(
             "\n{} of {total}  {}: {} ({n} {noun}: {})",
             number + 1,
             group.change.name(),
-            group.title,
-            group.laws()
+            visible_line(&group.title),
+            visible_line(&group.laws())
         )?;
         group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
         if n > MOST_SHOWN {
