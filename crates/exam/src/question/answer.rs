@@ -1,10 +1,11 @@
 //! The kinds of answers.
 
 use qkvet_spec::Formula;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the answer is and how it is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AnswerSpec {
     /// A number or a matrix.
@@ -30,7 +31,7 @@ pub enum AnswerSpec {
 }
 
 /// A number or a matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// The formula.
@@ -50,7 +51,7 @@ pub struct Value {
 }
 
 /// For each row the number of its largest entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Largest {
     /// The matrix.
@@ -58,7 +59,7 @@ pub struct Largest {
 }
 
 /// One of several options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The right one.
@@ -68,7 +69,7 @@ pub struct Choice {
 }
 
 /// Statements of which some are asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statements {
     /// How many are picked.
@@ -80,7 +81,7 @@ pub struct Statements {
 }
 
 /// Something said, and why it is right or wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// What is said.
@@ -90,7 +91,7 @@ pub struct Statement {
 }
 
 /// Lines to be put in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ordering {
     /// The lines in the right order.
@@ -101,7 +102,7 @@ pub struct Ordering {
 }
 
 /// A formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
     /// The answer.
@@ -114,7 +115,7 @@ pub struct Expression {
 }
 
 /// Something to be proved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The law whose derivation is the solution.
@@ -124,7 +125,7 @@ pub struct Proof {
 }
 
 /// A property that an answer must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Property {
     /// Abbreviations that make up one right answer.
@@ -138,7 +139,7 @@ pub struct Property {
 }
 
 /// Words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// A full answer.
