@@ -8,8 +8,15 @@ use std::path::Path;
 use qkvet_exam::question::Library;
 use qkvet_spec::Catalog;
 
-/// Rows: the source, what is asked there, and questions with their parts, `` `hand-head` 3; `attention-map` 2 ``.
-fn rows(page: &str) -> Vec<(String, String, Vec<(String, Vec<usize>)>)> {
+struct Row {
+    source: String,
+    /// What is asked there.
+    asked: String,
+    /// Questions with their parts, `` `hand-head` 3; `attention-map` 2 ``.
+    questions: Vec<(String, Vec<usize>)>,
+}
+
+fn rows(page: &str) -> Vec<Row> {
     let (_, section) = page.split_once("## Where the questions come from").expect("the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let (mut source, mut all) = (String::new(), Vec::new());
@@ -24,7 +31,7 @@ fn rows(page: &str) -> Vec<(String, String, Vec<(String, Vec<usize>)>)> {
             let parts = parts.split(',').map(|part| part.trim().parse().unwrap_or_else(|_| panic!("{line}")));
             (id.to_owned(), parts.collect())
         });
-        all.push((source.clone(), (*asked).to_owned(), named.collect()));
+        all.push(Row { source: source.clone(), asked: (*asked).to_owned(), questions: named.collect() });
     }
     all
 }
@@ -35,11 +42,11 @@ fn every_kind_of_question_of_the_sources_has_a_part_that_exists() {
     let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exams.md");
     let rows = rows(&std::fs::read_to_string(path).expect("docs/exams.md"));
-    let sources: BTreeSet<&str> = rows.iter().map(|(source, ..)| source.as_str()).collect();
+    let sources: BTreeSet<&str> = rows.iter().map(|row| row.source.as_str()).collect();
     assert_eq!(sources.len(), 5, "{sources:?}");
     assert!(rows.len() >= 50, "{} rows", rows.len());
     let mut named = BTreeSet::new();
-    for (source, asked, questions) in &rows {
+    for Row { source, asked, questions } in &rows {
         for (id, parts) in questions {
             let question = library.get(id).unwrap_or_else(|| panic!("{source}, {asked}: no question `{id}`"));
             let n = question.question.parts.len();

@@ -79,7 +79,7 @@ fn mistakes_are_many() {
 fn own(draw: &str, more: &str) -> Library {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let text = format!(
-        "question: own\ntitle: Own\ngoal: add\ndifficulty: 1\ndraw: {draw}\n{more}parts:\n  - prompt: Add.\n    points: 1\n    answer: {{value: {{of: a + b}}}}\n    mistakes:\n      - {{gives: a - b, says: subtracted}}\n"
+        "question: own\ntitle: Own\ngoal: add\ndifficulty: 1\ndraw: {draw}\n{more}parts:\n  - prompt: Add.\n    points: 1\n    answer: {{value: {{of: x + y}}}}\n    mistakes:\n      - {{gives: x - y, says: subtracted}}\n"
     );
     let mut library = Library::default();
     library.add("own.yaml", &text, &catalog).unwrap_or_else(|error| panic!("{error}"));
@@ -101,22 +101,22 @@ fn variants(library: &Library, n: usize) -> (Vec<Posed<'_>>, Option<ExamError>) 
 
 #[test]
 fn a_small_domain_is_used_up_to_the_last_and_said_to_be() {
-    // a + b and a - b differ iff b is not 0: 5 * 4 ways.
-    let library = own("{a: integer(0..4), b: integer(0..4)}", "");
+    // x + y and x - y differ iff y is not 0: 5 * 4 ways.
+    let library = own("{x: integer(0..4), y: integer(0..4)}", "");
     let (all, error) = variants(&library, 21);
     assert_eq!(all.len(), 20);
     let error = error.unwrap_or_else(|| panic!("a variant too many")).to_string();
     assert!(error.contains("variant 21 of question `own`") && error.contains("there are 20 different"), "{error}");
     assert!(variants(&library, 20).1.is_none());
     // Where nothing is good there is nothing to count.
-    let library = own("{a: integer(0..4), b: integer(0..0)}", "");
+    let library = own("{x: integer(0..4), y: integer(0..0)}", "");
     let (_, error) = variants(&library, 1);
     assert!(error.is_some_and(|error| error.to_string().contains("gives the key")));
 }
 
 #[test]
 fn the_load_stays_in_its_band() {
-    let draw = "{a: integer(0..64), b: integer(0..64)}";
+    let draw = "{x: integer(0..64), y: integer(0..64)}";
     let loads = |library: &Library, n| -> BTreeSet<usize> { variants(library, n).0.iter().map(Posed::load).collect() };
     // One term of the key; two numbers of one or two digits, or a 0 without any.
     assert_eq!(loads(&own(draw, ""), 400), BTreeSet::from([2, 3, 4, 5]));

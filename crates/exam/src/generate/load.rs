@@ -24,9 +24,9 @@ fn digits(x: f64) -> usize {
     if size == 0.0 { 0 } else { whole + usize::from(size.fract() != 0.0) }
 }
 
-/// Terms of an exact form: `(exp(1) + 1)/(exp(1) + 2)` has 4.
+/// Terms of an exact form, above and below the line: `(exp(1) + 1)/(exp(1) + 2)` has 4.
 fn terms(exact: &str) -> usize {
-    1 + exact.matches(" + ").count() + exact.matches(" - ").count() + usize::from(exact.contains(")/("))
+    1 + exact.matches(" + ").count() + exact.matches(" - ").count() + usize::from(exact.contains("/("))
 }
 
 #[cfg(test)]
@@ -38,7 +38,9 @@ mod tests {
         for (x, n) in [(0.0, 0), (-3.0, 1), (10.0, 2), (-99.0, 2), (0.5, 2), (12.5, 3), (100.0, 3)] {
             assert_eq!(digits(x), n, "{x}");
         }
-        for (exact, n) in [("-5/2", 1), ("(exp(1) + 1)/(exp(1) + 2)", 4), ("3*exp(2)/(exp(2) - 1)", 2)] {
+        for (exact, n) in
+            [("-5/2", 1), ("(exp(1) + 1)/(exp(1) + 2)", 4), ("3*exp(2)/(exp(2) - 1)", 3), ("1/(exp(2) + 1)", 3)]
+        {
             assert_eq!(terms(exact), n, "{exact}");
         }
     }
