@@ -4,6 +4,8 @@ use qkvet_spec::Formula;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::schema::Plain;
+
 /// What the answer is and how it is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -35,6 +37,7 @@ pub enum AnswerSpec {
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// The formula.
+    #[schemars(with = "Plain")]
     pub of: Formula,
     /// Decimals asked for; absent: the exact value, which must be rational.
     #[serde(default)]
@@ -133,6 +136,7 @@ pub struct Property {
     /// What it must make small.
     pub distance: Formula,
     /// How small.
+    #[schemars(with = "Plain")]
     pub at_most: Formula,
     /// What is marked.
     pub rubric: Vec<Formula>,

@@ -21,6 +21,7 @@ pub struct MistakeSpec {
     pub rounds: IndexMap<String, usize>,
     /// What comes out.
     #[serde(default)]
+    #[schemars(with = "Option<super::schema::Plain>")]
     pub gives: Option<Formula>,
     /// The mistake in words; a fault has its own.
     #[serde(default)]

@@ -44,6 +44,7 @@ pub struct Question {
     pub sources: Vec<String>,
     /// Extents, each a number or a range `2..4`.
     #[serde(default)]
+    #[schemars(with = "IndexMap<String, schema::Plain>")]
     pub sizes: IndexMap<String, Formula>,
     /// Parameters and the domains that they are drawn from.
     #[serde(default)]
@@ -56,6 +57,7 @@ pub struct Question {
     pub keep: Vec<Formula>,
     /// The band of the load of an instance, a range `30..44`, which keeps variants equally hard; absent: any.
     #[serde(default)]
+    #[schemars(with = "Option<schema::Plain>")]
     pub load: Option<Formula>,
     /// Extents and parameters of the instance that the source printed.
     #[serde(default)]

@@ -1,9 +1,20 @@
 //! JSON Schemas of questions and problem sets, from the types that read them.
 
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use super::{ProblemSet, Question};
+
+/// A formula in YAML, where one that is nothing but a number needs no quotes.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a schema without values")]
+pub(super) enum Plain {
+    /// A formula.
+    Formula(String),
+    /// A number.
+    Number(f64),
+}
 
 /// Names that [`schema`] knows.
 pub const SCHEMAS: [&str; 2] = ["question", "exam"];
