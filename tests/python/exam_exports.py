@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import nbformat
 import typst
 from lxml import etree
+from moodle_xml_parser.parser import parse_file
 from qti_convert import upgrade_qti2_to_qti3
 
 FOLDER = Path(sys.argv[1])
@@ -71,7 +72,27 @@ def moodle():
                 for _, inside in gaps:
                     for alternative in re.split(r"(?<!\\)~", inside):
                         assert ALTERNATIVE.fullmatch(alternative), alternative
+        parsed_moodle(path)
     print("moodle:", " ".join(sorted(kinds)))
+
+
+def parsed_moodle(path):
+    """What a reader of Moodle's XML that others wrote makes of the same file."""
+    parsed = parse_file(str(path))
+    root = ElementTree.parse(path).getroot()
+    for kind in ("cloze", "multichoice"):
+        written = [question for question in root if question.get("type") == kind]
+        assert [q.name for q in parsed[kind]] == [q.findtext("name/text") for q in written], kind
+    for question in parsed["cloze"]:
+        # It takes braces of formulas for gaps without a type.
+        gaps = [gap for gap in question.gaps if gap.sub_type != "UNKNOWN"]
+        assert len(gaps) == question.text_pre_parse.count("{1:") >= 2, question.name
+        for gap in gaps:
+            right, *others = gap.options
+            assert gap.sub_type in ("NUMERICAL", "SHORTANSWER") and right.score == 100, gap
+            assert all(0 < other.score < 100 and other.feedback for other in others), gap
+    for question in parsed["multichoice"]:
+        assert question.single and sorted(option.score_fraction for option in question.options)[-1] == 100, question.name
 
 
 def packages(form):

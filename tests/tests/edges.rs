@@ -46,6 +46,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("indicatif", &["qkvet-cli", "qkvet-report"]),
     ("libtest-mimic", &["qkvet"]),
     ("serde-saphyr", &["qkvet-spec"]),
+    ("typst", &["qkvet-exam"]),
+    ("typst-pdf", &["qkvet-exam"]),
 ];
 
 const MAX_LINES: usize = 600;

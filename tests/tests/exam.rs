@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use qkvet_spec::{Catalog, parse_yaml};
 use qkvet_tests::{Finished, root, run};
 
 const SETS: [&str; 6] = [
@@ -159,4 +160,61 @@ fn a_question_of_ones_own_is_a_file_and_its_errors_point_at_the_line() {
 fn what_is_built_in_is_listed() {
     run(root(), &["exam", "list"]).expect(0, &[&SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
     run(root(), &["exam", "build", "tiny", "--seed", "1", "--out", "never"]).expect(2, &["known:"]);
+}
+
+#[test]
+fn what_is_built_in_fits_the_schemas_and_what_is_broken_does_not() {
+    let validator = |name: &str| {
+        let schema = serde_json::from_str(&run(root(), &["schema", name]).stdout).expect("a schema");
+        jsonschema::validator_for(&schema).expect("a valid schema")
+    };
+    let (question, exam) = (validator("question"), validator("exam"));
+    let mut checked = 0;
+    for (path, text) in Catalog::texts("exams") {
+        let value: serde_json::Value = parse_yaml(&path, text).expect("YAML");
+        let validator = if path.contains("/questions/") { &question } else { &exam };
+        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{path}: {errors:?}");
+        checked += 1;
+    }
+    assert!(checked >= 20, "{checked} files");
+    let (_, text) = Catalog::texts("exams")
+        .into_iter()
+        .find(|(path, _)| path.ends_with("/tiny-head.yaml") && path.contains("/questions/"))
+        .expect("a question");
+    // A field that there is not, a number for a word, an answer of no kind, a part without points.
+    for (from, to) in [
+        ("title:", "titel:"),
+        ("difficulty: 2", "difficulty: two"),
+        ("value: {of: S", "valu: {of: S"),
+        ("points: 2", "worth: 2"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let value: serde_json::Value = parse_yaml("broken", &text.replacen(from, to, 1)).expect("YAML");
+        assert!(!question.is_valid(&value), "{to}");
+    }
+    for text in [
+        "exam: a\ntitle: A\n",
+        "exam: a\ntitle: A\nquestions:\n  - part: [1]\n",
+        "exam: a\ntitle: A\nquestions: tiny-head\n",
+    ] {
+        let value: serde_json::Value = parse_yaml("broken", text).expect("YAML");
+        assert!(!exam.is_valid(&value), "{text}");
+    }
+}
+
+#[test]
+fn a_pdf_is_made_or_said_to_need_another_build() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let path = out.display().to_string();
+    let built = run(root(), &["exam", "build", "tiny-head", "--seed", "1", "--out", &path, "--pdf"]);
+    if built.code == Some(0) {
+        for name in ["student/tiny-head-1.pdf", "key/tiny-head-1.pdf"] {
+            assert!(fs::read(out.join(name)).expect("a PDF").starts_with(b"%PDF-1.7"), "{name}");
+        }
+    } else {
+        built.expect(2, &["feature `pdf`", "hint:", "--features pdf", "typst compile --pdf-standard ua-1"]);
+        assert!(!out.exists());
+    }
 }

@@ -61,6 +61,11 @@ pub(crate) fn memory() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Variants of questions in a second.
+pub(crate) fn exams(options: &[&str]) -> Result<(), Failure> {
+    step::run(step::cargo(&["bench", "--package", "qkvet-exam", "--bench", "exams", "--"]).args(options))
+}
+
 /// What a case costs on the wire, on the example in C, where there is a compiler for it.
 fn wire() -> Result<(), Failure> {
     let source = step::root().join(PROGRAM);

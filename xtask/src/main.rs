@@ -35,6 +35,8 @@ usage: cargo xtask TASK
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
   bench memory   measure what enclosures of long contexts keep in memory
+  bench exams [QUESTION...]
+                 measure how many variants of each question are made in a second, and their load
   wild [ROW...]  check published packages against tests/wild/expected.json (downloads them)
   libraries [--candle]
                  write the tables of docs/libraries.md and docs/implementations.md (--candle: those of candle, which is built for it, and its tests)
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["bench", "numerics", options @ ..] => bench::numerics(options),
         ["bench", "doors"] => bench::doors(),
         ["bench", "memory"] => bench::memory(),
+        ["bench", "exams", options @ ..] => bench::exams(options),
         ["libraries"] => libraries::run(libraries::Which::Wheels),
         ["libraries", "--candle"] => libraries::run(libraries::Which::Candle),
         ["corpus"] => corpus::run(None),

@@ -252,6 +252,9 @@ pub(crate) struct ExamBuildArgs {
     /// Folder to write to: new or empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// Make accessible PDFs of sheets and keys too (a program built with the feature `pdf`)
+    #[arg(long)]
+    pub(crate) pdf: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -32,6 +32,18 @@ pub enum ExamError {
         /// Why the last one was.
         last: String,
     },
+    /// All numbers of a question are used up.
+    #[error(
+        "variant {variant} of question `{question}`: expected numbers that no other variant has, got none: there are {variants} different variants\nhint: widen `draw`, loosen `keep`, or ask for at most {variants} variants"
+    )]
+    NoMore {
+        /// The question.
+        question: String,
+        /// Number of the variant, from 1.
+        variant: usize,
+        /// How many variants there are.
+        variants: usize,
+    },
     /// A law that a question draws on is not proved.
     #[error("law `{law}` of question `{question}`: expected a proved one, got {got}")]
     Unproved {
@@ -67,4 +79,17 @@ pub enum ExamError {
     /// A key file that is not one.
     #[error("key: expected a key written by `qkvet exam build`, got {0}")]
     Key(String),
+    /// A PDF is wanted of a program without a typesetter.
+    #[error(
+        "PDF: expected a program with the feature `pdf`, got one without\nhint: build it with `cargo build --release -p qkvet-cli --features pdf`, or build the exam without `--pdf` and run `typst compile --pdf-standard ua-1 FILE.typ`"
+    )]
+    NoPdf,
+    /// A document that the typesetter refuses.
+    #[error("PDF of {what}: expected a document that PDF/UA-1 takes, got an error: {reason}")]
+    Pdf {
+        /// The document.
+        what: String,
+        /// Why.
+        reason: String,
+    },
 }

@@ -54,6 +54,8 @@ pub struct KeyedQuestion {
     pub question: String,
     /// Its numbers.
     pub drawn: Drawn,
+    /// How much work it is: see [`load`](crate::generate::load()).
+    pub load: usize,
     /// Its parts.
     pub parts: Vec<KeyedPart>,
 }
@@ -84,6 +86,7 @@ impl KeyedQuestion {
         Self {
             question: posed.question.question.question.clone(),
             drawn: posed.drawn.clone(),
+            load: posed.load(),
             parts: posed.parts.iter().map(part).collect(),
         }
     }

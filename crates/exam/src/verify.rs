@@ -6,11 +6,11 @@ use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::law::{Enclosed, Judge, enclose};
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
-use crate::answer::{Drawn, Judgment, Numbers, agrees, enclosed, read, rounded};
+use crate::answer::{Balls, Drawn, Judgment, Numbers, agrees, enclosed, enclosed_all, read, rounded, standard};
 use crate::build::{Request, build};
-use crate::generate::{Answer, Mistaken, PLACES, fits};
+use crate::generate::{Answer, Mistaken, PLACES, fits, load};
 use crate::key::{Key, KeyedPart};
 use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
 
@@ -38,6 +38,15 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
             verified.wrong.push(format!("{name}: {reason}"));
             continue;
         }
+        let keys = keyed.parts.iter().filter_map(|part| match &part.answer {
+            Answer::Numbers { key, .. } => Some(key),
+            _ => None,
+        });
+        let expected = load(&keyed.drawn, keys);
+        if keyed.load != expected {
+            verified.wrong.push(format!("{name}: expected a load of {expected}, got {}", keyed.load));
+        }
+        let known = enclosures(question, &keyed.drawn, catalog);
         for part in &keyed.parts {
             let place = format!("{name}, part {}", part.part);
             let written = part
@@ -48,7 +57,7 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
                 verified.wrong.push(format!("{place}: expected a part of the question"));
                 continue;
             };
-            let again = Again { question, part: checked, drawn: &keyed.drawn, catalog };
+            let again = Again { question, part: checked, drawn: &keyed.drawn, known: &known, catalog };
             if part.points != written.points {
                 verified.wrong.push(format!("{place}: expected {} points, got {}", written.points, part.points));
             }
@@ -85,17 +94,40 @@ pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Ca
     }
 }
 
+/// Formulas of a question and what the engine makes of them.
+type Known<'a> = Vec<(&'a Expr, Result<Balls, String>)>;
+
+/// Every formula of a question whose steps are the question's own, enclosed with each step worked out once.
+fn enclosures<'a>(question: &'a CheckedQuestion, drawn: &Drawn, catalog: &Catalog) -> Known<'a> {
+    let of_mistake = |mistake: &'a CheckedMistake| match &mistake.slip {
+        Slip::Answer(gives) => Some(gives),
+        Slip::Fault(_) | Slip::Steps { .. } => None,
+    };
+    let of_part =
+        |part: &'a CheckedPart| part.of.iter().chain(&part.beside).chain(part.mistakes.iter().filter_map(of_mistake));
+    let exprs: Vec<&Expr> = question.parts.iter().flat_map(of_part).collect();
+    let all = enclosed_all(&question.law, &exprs, drawn, standard(), catalog);
+    let failed = |reason: String| exprs.iter().map(|_| Err(reason.clone())).collect();
+    let all = all.unwrap_or_else(failed);
+    exprs.into_iter().zip(all).collect()
+}
+
 /// One part, to be derived again.
 struct Again<'a> {
     question: &'a CheckedQuestion,
     part: &'a CheckedPart,
     drawn: &'a Drawn,
+    known: &'a Known<'a>,
     catalog: &'a Catalog,
 }
 
 impl Again<'_> {
-    fn balls(&self, law: &CheckedLaw, expr: &Expr) -> Result<(bool, Vec<Vec<Ball>>), String> {
-        enclosed(law, expr, self.drawn, &Meaning::standard(), self.catalog)
+    fn balls(&self, law: &CheckedLaw, expr: &Expr) -> Result<Balls, String> {
+        let known = self.known.iter().find(|(known, _)| std::ptr::eq(*known, expr));
+        if let Some((_, balls)) = known.filter(|_| std::ptr::eq(law, &self.question.law)) {
+            return balls.clone();
+        }
+        enclosed(law, expr, self.drawn, standard(), self.catalog)
     }
 
     fn numbers(&self, key: &Numbers) -> Result<(), String> {
@@ -215,16 +247,15 @@ impl Again<'_> {
         }
         let of = || self.part.of.as_ref().ok_or("expected an answer with a value");
         let balls = match &checked.slip {
-            Slip::Fault(fault) => {
+            Slip::Fault(meaning) => {
                 let check = self.part.beside.as_ref().ok_or("expected a `check`")?;
-                let meaning = fault.meaning.apply(&Meaning::standard());
-                let balls = enclosed(&self.question.law, check, self.drawn, &meaning, self.catalog)?;
+                let balls = enclosed(&self.question.law, check, self.drawn, meaning, self.catalog)?;
                 // Decimals stand for the exact value of what a fault gives.
                 let again = rounded(&balls, numbers.places.unwrap_or(PLACES))?;
                 return if again == *numbers { Ok(()) } else { Err("expected other numbers".to_owned()) };
             }
-            Slip::Steps { law, rounds } if rounds.is_empty() => self.balls(law, of()?)?,
-            Slip::Steps { law, rounds } => self.balls(&self.with_rounded(law, rounds)?, of()?)?,
+            Slip::Steps { law, rounds, .. } if rounds.is_empty() => self.balls(law, of()?)?,
+            Slip::Steps { law, rounds, .. } => self.balls(&self.with_rounded(law, rounds)?, of()?)?,
             Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
         };
         match agrees(numbers, &balls, &|text| ball_of(text, self.catalog)) {
@@ -286,9 +317,8 @@ pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
     }
     let expr = read(text).ok()?;
     let contract = catalog.default_contract(Dtype::Float64).ok()?;
-    let meaning = Meaning::standard();
     let case = Drawn::default().case("number");
-    match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: &meaning, contract }) {
+    match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: standard(), contract }) {
         Ok(Enclosed::Number(x)) => Some(x),
         _ => None,
     }

@@ -59,6 +59,22 @@ impl Rational {
         }
     }
 
+    /// Numerator and denominator as whole numbers.
+    pub(crate) fn whole_parts(&self) -> (Self, Self) {
+        match self {
+            Small(n, d) => (Small(*n, 1), Small(*d, 1)),
+            Large(x) => (RBig::from(x.numerator().clone()).into(), RBig::from(x.denominator().clone()).into()),
+        }
+    }
+
+    /// The number modulo a prime below 2^31; `None` where it is long or the prime divides its denominator.
+    pub(crate) fn modulo(&self, prime: u64) -> Option<u64> {
+        let Small(n, d) = self else { return None };
+        let p = i64::try_from(prime).ok()?;
+        let (n, d) = (u64::try_from(n.rem_euclid(p)).ok()?, u64::try_from(d.rem_euclid(p)).ok()?);
+        (d != 0).then(|| n * inverse_modulo(d, prime) % prime)
+    }
+
     pub(crate) fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }
@@ -164,6 +180,19 @@ impl Rational {
             Large(x) => x.numerator().bit_len() + x.denominator().bit_len(),
         }
     }
+}
+
+/// `1/x` modulo a prime below 2^31: `x^(p−2)`.
+pub(crate) fn inverse_modulo(x: u64, prime: u64) -> u64 {
+    let (mut power, mut square, mut exponent) = (1, x % prime, prime - 2);
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            power = power * square % prime;
+        }
+        square = square * square % prime;
+        exponent /= 2;
+    }
+    power
 }
 
 /// A divisor of a number of 64 bits.

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use qkvet_exam::question;
 use qkvet_run::config::Config;
 use qkvet_spec::{SCHEMAS, nearest};
 
@@ -11,7 +12,7 @@ use crate::exit::Failure;
 const CONFIG: &str = "config";
 
 fn names() -> impl Iterator<Item = &'static str> {
-    SCHEMAS.into_iter().chain([CONFIG])
+    SCHEMAS.into_iter().chain(question::SCHEMAS).chain([CONFIG])
 }
 
 pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure> {
@@ -21,7 +22,11 @@ pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let known = if name == CONFIG { Some(Config::schema()) } else { qkvet_spec::schema(name) };
+    let known = if name == CONFIG {
+        Some(Config::schema())
+    } else {
+        qkvet_spec::schema(name).or_else(|| question::schema(name))
+    };
     let Some(schema) = known else {
         let known: Vec<&str> = names().collect();
         let hint = nearest(name, names())

@@ -44,17 +44,27 @@ impl Target for Nobody {
 /// # Errors
 /// A formula that has no value: an inexact argument, extents that do not fit, a set of indices.
 pub fn enclose(law: &CheckedLaw, expr: &Expr, case: &Case, judge: Judge<'_>) -> Result<Enclosed, String> {
+    enclose_all(law, &[expr], case, judge).pop().unwrap_or_else(|| Err("formula: expected one, got none".to_owned()))
+}
+
+/// [`enclose`] for several formulas, each abbreviation worked out once, and only those that a formula needs.
+pub fn enclose_all(law: &CheckedLaw, exprs: &[&Expr], case: &Case, judge: Judge<'_>) -> Vec<Result<Enclosed, String>> {
     let mut nobody = Nobody;
     let mut evaluator = Evaluator::new(case, judge, None, &mut nobody);
     evaluator.alone = true;
-    value_of(law, expr, &mut evaluator).map_err(|stop| match stop {
+    let message = |stop| match stop {
         Stop::Law(message) => message,
         Stop::Target(_) => "formula: expected no question to a target".to_owned(),
-    })
+    };
+    exprs.iter().map(|expr| value_of(law, expr, &mut evaluator).map_err(message)).collect()
 }
 
 fn value_of(law: &CheckedLaw, expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Enclosed, Stop> {
-    for ((name, expr), formula) in law.lets.iter().zip(law.law.lets.values()) {
+    let needed = law.lets_needed_by(expr);
+    for (((name, expr), formula), is_needed) in law.lets.iter().zip(law.law.lets.values()).zip(needed) {
+        if !is_needed || evaluator.names.contains_key(name) {
+            continue;
+        }
         formula.text.clone_into(&mut evaluator.source);
         let value = evaluator.value(expr)?;
         evaluator.names.insert(name.clone(), value);

@@ -16,7 +16,7 @@ mod session;
 mod value;
 
 pub use call::{CallRecord, CallResult};
-pub use enclose::{Enclosed, enclose};
+pub use enclose::{Enclosed, enclose, enclose_all};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
 pub use reading::{Reading, read_keys};
 pub use refusal::refused_call;

@@ -1,7 +1,9 @@
 //! The other route: the engine's enclosures, which know nothing of exact numbers.
 
+use std::sync::LazyLock;
+
 use qkvet_engine::ball::Ball;
-use qkvet_engine::law::{Enclosed, Judge, enclose};
+use qkvet_engine::law::{Enclosed, Judge, enclose_all};
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
 
@@ -19,6 +21,15 @@ pub enum Judgment {
     Undecided(String),
 }
 
+/// Rows of balls, and whether they are one number.
+pub(crate) type Balls = (bool, Vec<Vec<Ball>>);
+
+/// The meaning of attention.
+pub(crate) fn standard() -> &'static Meaning {
+    static STANDARD: LazyLock<Meaning> = LazyLock::new(Meaning::standard);
+    &STANDARD
+}
+
 /// Encloses a formula of a question: rows of balls, and whether it is one number.
 ///
 /// # Errors
@@ -29,17 +40,36 @@ pub fn enclosed(
     drawn: &Drawn,
     meaning: &Meaning,
     catalog: &Catalog,
-) -> Result<(bool, Vec<Vec<Ball>>), String> {
+) -> Result<Balls, String> {
+    enclosed_all(law, &[expr], drawn, meaning, catalog)?.pop().unwrap_or_else(|| Err("expected a formula".to_owned()))
+}
+
+/// [`enclosed`] for several formulas.
+///
+/// # Errors
+/// No contract for binary64; of each formula, that it has no value.
+pub(crate) fn enclosed_all(
+    law: &CheckedLaw,
+    exprs: &[&Expr],
+    drawn: &Drawn,
+    meaning: &Meaning,
+    catalog: &Catalog,
+) -> Result<Vec<Result<Balls, String>>, String> {
     let contract = catalog.default_contract(Dtype::Float64).map_err(|error| error.to_string())?;
     let case = drawn.case(&law.law.law);
+    let all = enclose_all(law, exprs, &case, Judge { meaning, contract });
+    Ok(all.into_iter().map(|one| one.map(balls)).collect())
+}
+
+fn balls(enclosed: Enclosed) -> Balls {
     #[expect(clippy::cast_precision_loss, reason = "extents and indices are small")]
     let whole = |n: i64| Ball::exact(n as f64);
-    Ok(match enclose(law, expr, &case, Judge { meaning, contract })? {
+    match enclosed {
         Enclosed::Number(x) => (true, vec![vec![x]]),
         Enclosed::Index(i) => (true, vec![vec![whole(i64::try_from(i + 1).unwrap_or(i64::MAX))]]),
         Enclosed::Shape(extents) => (false, vec![extents.into_iter().map(whole).collect()]),
         Enclosed::Matrix { cols, data, .. } => (false, data.chunks(cols.max(1)).map(<[Ball]>::to_vec).collect()),
-    })
+    }
 }
 
 /// The numbers in balls, rounded to so many decimals, ties away from 0.

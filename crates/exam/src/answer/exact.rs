@@ -1,18 +1,16 @@
 //! The worked steps of a question in exact numbers.
 
 use indexmap::IndexMap;
-use qkvet_prove::exact::{Decision, Exact, ExactMatrices, Instance, NoValue, Real, Value, decide, evaluate};
+use qkvet_prove::exact::{Decision, Exact, ExactMatrices, NoValue, Real, Value, Worksheet};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::Expr;
 
 use super::Drawn;
 
-/// Parameters and the value of every abbreviation.
+/// Parameters and the values of abbreviations.
 #[derive(Clone, Debug)]
 pub struct Worked {
-    /// The law without its abbreviations: their values are among those of the instance.
-    law: CheckedLaw,
-    instance: Instance,
+    sheet: Worksheet,
 }
 
 /// Evaluates the abbreviations of `law`, in order; those in `rounds` are rounded to so many decimals before the next.
@@ -33,28 +31,80 @@ pub fn work_from(
     rounds: &IndexMap<String, usize>,
     own: &IndexMap<String, Value>,
 ) -> Result<Worked, NoValue> {
-    let bare = CheckedLaw { lets: Vec::new(), ..law.clone() };
-    let mut worked = Worked { law: bare, instance: drawn.instance()? };
-    for (name, expr) in &law.lets {
-        let mut value = match own.get(name) {
-            Some(own) => own.clone(),
-            None => worked.value(expr)?,
-        };
-        if let Some(places) = rounds.get(name) {
-            value = round(value, *places)?;
-        }
-        worked.instance.values.insert(name.clone(), value);
+    let mut worked = Worked::begun(drawn)?;
+    for (name, value) in own {
+        let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value.clone(), *places))?;
+        worked.sheet.set(name, value);
     }
+    worked.work_out(law, rounds, &vec![true; law.lets.len()])?;
     Ok(worked)
 }
 
 impl Worked {
+    /// Parameters alone.
+    ///
+    /// # Errors
+    /// A float that is no number.
+    pub(crate) fn begun(drawn: &Drawn) -> Result<Self, NoValue> {
+        Ok(Self { sheet: drawn.instance()?.into() })
+    }
+
+    /// Works out those abbreviations that a formula needs and that have no value yet.
+    ///
+    /// # Errors
+    /// An abbreviation without an exact value.
+    pub(crate) fn work_for(&mut self, law: &CheckedLaw, expr: &Expr) -> Result<(), NoValue> {
+        self.work_out(law, &IndexMap::new(), &law.lets_needed_by(expr))
+    }
+
+    /// Works out all abbreviations that have no value yet.
+    ///
+    /// # Errors
+    /// An abbreviation without an exact value.
+    pub(crate) fn work_for_all(&mut self, law: &CheckedLaw) -> Result<(), NoValue> {
+        self.work_out(law, &IndexMap::new(), &vec![true; law.lets.len()])
+    }
+
+    fn work_out(&mut self, law: &CheckedLaw, rounds: &IndexMap<String, usize>, needed: &[bool]) -> Result<(), NoValue> {
+        for ((name, expr), is_needed) in law.lets.iter().zip(needed) {
+            if !is_needed || self.sheet.has(name) {
+                continue;
+            }
+            let value = self.sheet.value(expr)?;
+            let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value, *places))?;
+            self.sheet.set(name, value);
+        }
+        Ok(())
+    }
+
+    /// The value of a formula where the steps are those of another law; `anew` names all that have other values there, and what the
+    /// others are is known already or is the same. The steps here stay as they are.
+    ///
+    /// # Errors
+    /// A formula without an exact value.
+    pub(crate) fn instead(
+        &mut self,
+        (law, rounds): (&CheckedLaw, &IndexMap<String, usize>),
+        anew: &[String],
+        of: &Expr,
+    ) -> Result<Value, NoValue> {
+        let kept: Vec<(&String, Option<Value>)> = anew.iter().map(|name| (name, self.sheet.take(name))).collect();
+        let value = self.work_out(law, rounds, &law.lets_needed_by(of)).and_then(|()| self.value(of));
+        for (name, value) in kept {
+            match value {
+                Some(value) => self.sheet.set(name, value),
+                None => self.sheet.take(name),
+            };
+        }
+        value
+    }
+
     /// The value of a formula.
     ///
     /// # Errors
     /// A formula without an exact value.
     pub fn value(&self, expr: &Expr) -> Result<Value, NoValue> {
-        evaluate(&self.law, expr, &self.instance)
+        self.sheet.value(expr)
     }
 
     /// Whether a condition holds.
@@ -62,8 +112,7 @@ impl Worked {
     /// # Errors
     /// One that is not decided.
     pub fn holds(&self, condition: &Expr) -> Result<bool, NoValue> {
-        let law = CheckedLaw { expect: Some(condition.clone()), ..self.law.clone() };
-        match decide(&law, &self.instance) {
+        match self.sheet.decide(condition) {
             Decision::Holds => Ok(true),
             Decision::Fails(_) => Ok(false),
             Decision::Undecided(reason) => Err(reason),

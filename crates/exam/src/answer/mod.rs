@@ -6,9 +6,10 @@ mod form;
 mod numbers;
 mod parameter;
 
+pub(crate) use enclosed::{Balls, enclosed_all, standard};
 pub use enclosed::{Judgment, agrees, enclosed, rounded};
 pub use exact::{Worked, work, work_from};
 pub use form::{decimals, formula, read};
-pub(crate) use numbers::unsigned_zero;
 pub use numbers::{Numbers, of_value};
+pub(crate) use numbers::{Printed, unsigned_zero};
 pub use parameter::{Drawn, Parameter};

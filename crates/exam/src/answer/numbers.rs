@@ -16,33 +16,70 @@ pub struct Numbers {
     pub exact: Vec<Vec<String>>,
 }
 
+/// A value as it is printed; the exact values are written out when they are needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Printed {
+    scalar: bool,
+    places: Option<usize>,
+    cols: usize,
+    data: Vec<Real>,
+    rows: Vec<Vec<String>>,
+}
+
 /// The numbers of a value.
 ///
 /// # Errors
 /// Several heads, a set of indices, or what is not rational without `places`.
 pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
-    let (scalar, cols, data) = match value {
-        Value::Number(x) => (true, 1, vec![x.clone()]),
-        Value::Index(i) => (true, 1, vec![Real::from(i64::try_from(i + 1).unwrap_or(i64::MAX))]),
-        Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => (false, m.cols, m.data.clone()),
-        Value::Matrices(_) => return Err("expected one matrix, got several heads".to_owned()),
-        Value::Shape(extents) => {
-            let data = extents.iter().map(|n| Real::from(i64::try_from(*n).unwrap_or(i64::MAX))).collect();
-            (false, extents.len(), data)
-        }
-        Value::Indices(_) => return Err("expected numbers, got a set of indices".to_owned()),
-    };
-    let printed = |x: &Real| match places {
-        Some(places) => Ok(unsigned_zero(x.digits(places))),
-        None => match x.plain().ok().and_then(Exact::rational) {
-            Some(rational) => Ok(rational.to_string()),
-            None => Err(format!("expected a rational number or `places`, got {x}")),
-        },
-    };
-    let all: Vec<String> = data.iter().map(printed).collect::<Result<_, _>>()?;
-    let exact: Vec<String> = data.iter().map(|x| super::form::text(&x.to_string())).collect();
-    let rows = |cells: &[String]| cells.chunks(cols.max(1)).map(<[String]>::to_vec).collect();
-    Ok(Numbers { scalar, places, rows: rows(&all), exact: rows(&exact) })
+    Ok(Printed::new(value.clone(), places)?.numbers())
+}
+
+impl Printed {
+    /// The value with so many decimals.
+    ///
+    /// # Errors
+    /// As [`of_value`].
+    pub(crate) fn new(value: Value, places: Option<usize>) -> Result<Self, String> {
+        let whole = |n: usize| Real::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let (scalar, cols, data) = match value {
+            Value::Number(x) => (true, 1, vec![x]),
+            Value::Index(i) => (true, 1, vec![whole(i + 1)]),
+            Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => (false, m.cols, m.data),
+            Value::Matrices(_) => return Err("expected one matrix, got several heads".to_owned()),
+            Value::Shape(extents) => (false, extents.len(), extents.into_iter().map(whole).collect()),
+            Value::Indices(_) => return Err("expected numbers, got a set of indices".to_owned()),
+        };
+        let printed = |x: &Real| match places {
+            Some(places) => Ok(unsigned_zero(x.digits(places))),
+            None => match x.plain().ok().and_then(Exact::rational) {
+                Some(rational) => Ok(rational.to_string()),
+                None => Err(format!("expected a rational number or `places`, got {x}")),
+            },
+        };
+        let cells: Vec<String> = data.iter().map(printed).collect::<Result<_, _>>()?;
+        let rows = cells.chunks(cols.max(1)).map(<[String]>::to_vec).collect();
+        Ok(Self { scalar, places, cols, data, rows })
+    }
+
+    /// What is printed, by rows.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// Whether a number that is not 0 is printed as 0, which tells nothing.
+    pub(crate) fn vanishes(&self) -> bool {
+        let is_zero = |x: &Real| x.plain().is_ok_and(Exact::is_zero);
+        let seems_zero = |printed: &String| printed.chars().all(|c| matches!(c, '0' | '.' | '-'));
+        let mut cells = self.rows.iter().flatten().zip(&self.data);
+        self.places.is_some() && cells.any(|(printed, x)| seems_zero(printed) && !is_zero(x))
+    }
+
+    /// The same with the exact values.
+    pub(crate) fn numbers(self) -> Numbers {
+        let exact: Vec<String> = self.data.iter().map(|x| super::form::text(&x.to_string())).collect();
+        let exact = exact.chunks(self.cols.max(1)).map(<[String]>::to_vec).collect();
+        Numbers { scalar: self.scalar, places: self.places, rows: self.rows, exact }
+    }
 }
 
 impl Numbers {

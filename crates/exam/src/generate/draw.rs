@@ -3,6 +3,7 @@
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::Stream;
+use super::stream::{Choose, Odometer};
 use crate::answer::{Drawn, Parameter};
 use crate::question::{CheckedQuestion, Domain, Written};
 
@@ -11,21 +12,37 @@ use crate::question::{CheckedQuestion, Domain, Written};
 /// # Errors
 /// A domain that is empty for the extents drawn.
 pub(crate) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Result<Drawn, String> {
-    let stream = |what: &str| Stream::new(seed, &[name, &[what]].concat());
+    drawn(question, &mut |what, chosen| chosen(&mut Stream::new(seed, &[name, &[what]].concat())))
+}
+
+/// Extents and parameters by the next choices of an odometer.
+///
+/// # Errors
+/// A domain that is empty for the extents drawn.
+pub(crate) fn chosen(question: &CheckedQuestion, odometer: &mut Odometer) -> Result<Drawn, String> {
+    drawn(question, &mut |_, chosen| chosen(odometer))
+}
+
+/// What is drawn, by where choices for a name come from.
+type Source<'a> = &'a mut dyn FnMut(&str, &mut dyn FnMut(&mut dyn Choose));
+
+fn drawn(question: &CheckedQuestion, source: Source<'_>) -> Result<Drawn, String> {
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {
-        let size = size.low + stream(name).below(size.high - size.low + 1);
-        drawn.sizes.insert(name.clone(), size);
+        let mut extent = size.low;
+        source(name, &mut |choose| extent += choose.below(size.high - size.low + 1));
+        drawn.sizes.insert(name.clone(), extent);
     }
     for (name, domain) in &question.draw {
-        let parameter = parameter(domain, &drawn, &mut stream(name)).map_err(|reason| format!("`{name}`: {reason}"))?;
-        drawn.parameters.insert(name.clone(), parameter);
+        let mut value = Err(String::new());
+        source(name, &mut |choose| value = parameter(domain, &drawn, choose));
+        drawn.parameters.insert(name.clone(), value.map_err(|reason| format!("`{name}`: {reason}"))?);
     }
     Ok(drawn)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut Stream) -> Result<Parameter, String> {
+fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<Parameter, String> {
     let one = |yes: bool| if yes { 1.0 } else { 0.0 };
     Ok(match domain {
         Domain::Matrix { rows, cols, per, low, high } => {

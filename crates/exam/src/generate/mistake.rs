@@ -1,11 +1,11 @@
 //! What comes out when a mistake is made.
 
 use indexmap::IndexMap;
-use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Catalog, Meaning};
+use qkvet_prove::exact::Value;
+use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Drawn, Numbers, Worked, enclosed, of_value, rounded, work};
+use crate::answer::{Drawn, Numbers, Printed, Worked, enclosed, rounded};
 use crate::question::{CheckedMistake, CheckedPart, CheckedQuestion, Slip};
 
 /// Decimals by which answers without any are told apart where a mistake has no rational value.
@@ -20,39 +20,61 @@ pub struct Mistaken {
     pub numbers: Numbers,
 }
 
+/// What a mistake gives, the exact values not yet written out.
+pub(super) enum Gives {
+    /// Exact.
+    Printed(Printed),
+    /// Rounded by the engine, where a call has another meaning.
+    Rounded(Numbers),
+}
+
+impl Gives {
+    pub(super) fn rows(&self) -> &[Vec<String>] {
+        match self {
+            Self::Printed(printed) => printed.rows(),
+            Self::Rounded(numbers) => &numbers.rows,
+        }
+    }
+
+    pub(super) fn numbers(self) -> Numbers {
+        match self {
+            Self::Printed(printed) => printed.numbers(),
+            Self::Rounded(numbers) => numbers,
+        }
+    }
+}
+
 /// The answer to a part with a mistake in it.
 ///
 /// # Errors
 /// Why the mistake has no value here.
-pub fn mistaken(
+pub(super) fn gives(
     mistake: &CheckedMistake,
     (question, part): (&CheckedQuestion, &CheckedPart),
     drawn: &Drawn,
-    worked: &Worked,
+    worked: &mut Worked,
     places: Option<usize>,
     catalog: &Catalog,
-) -> Result<Mistaken, String> {
+) -> Result<Gives, String> {
     let of = part.of.as_ref().ok_or("expected an answer with a value")?;
-    let numbers = match &mistake.slip {
-        Slip::Fault(fault) => {
+    let value = match &mistake.slip {
+        Slip::Fault(meaning) => {
             let check = part.beside.as_ref().ok_or("expected a `check`")?;
-            let meaning = fault.meaning.apply(&Meaning::standard());
-            let balls = enclosed(&question.law, check, drawn, &meaning, catalog)?;
-            rounded(&balls, places.unwrap_or(PLACES))?
+            let balls = enclosed(&question.law, check, drawn, meaning, catalog)?;
+            return Ok(Gives::Rounded(rounded(&balls, places.unwrap_or(PLACES))?));
         }
-        Slip::Steps { law, rounds } => {
-            let worked = work(law, drawn, rounds).map_err(|error| error.to_string())?;
-            printed(&worked, of, places)?
-        }
-        Slip::Answer(gives) => printed(worked, gives, places)?,
+        Slip::Steps { law, rounds, anew } => worked.instead((law, rounds), anew, of),
+        Slip::Answer(gives) => worked.work_for(&question.law, gives).and_then(|()| worked.value(gives)),
     };
-    Ok(Mistaken { says: mistake.says.clone(), numbers })
+    Ok(Gives::Printed(printed(value.map_err(|error| error.to_string())?, places)?))
 }
 
 /// The numbers of a formula; a mistake may make a rational answer irrational.
-fn printed(worked: &Worked, of: &Expr, places: Option<usize>) -> Result<Numbers, String> {
-    let value = worked.value(of).map_err(|error| error.to_string())?;
-    of_value(&value, places).or_else(|_| of_value(&value, Some(PLACES)))
+fn printed(value: Value, places: Option<usize>) -> Result<Printed, String> {
+    match places {
+        Some(_) => Printed::new(value, places),
+        None => Printed::new(value.clone(), None).or_else(|_| Printed::new(value, Some(PLACES))),
+    }
 }
 
 /// No step is rounded.

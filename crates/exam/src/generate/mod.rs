@@ -1,13 +1,16 @@
 //! Generation: numbers drawn from a seed until a question is a good one.
 
+mod bench;
 mod draw;
+mod load;
 mod mistake;
 mod pose;
 mod stream;
 
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
-pub use mistake::{Mistaken, mistaken};
+pub use load::load;
+pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
 pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
 pub use stream::Stream;

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_prove::exact::Value as Exactly;
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
-use qkvet_spec::{Catalog, Meaning};
+use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 
-use super::draw::draw;
-use super::mistake::{Mistaken, mistaken, nothing};
-use super::stream::Stream;
-use crate::answer::{Drawn, Judgment, Numbers, Worked, agrees, enclosed, of_value, work};
+use super::bench::Bench;
+use super::draw::{chosen, draw};
+use super::load::load;
+use super::mistake::{Mistaken, nothing};
+use super::stream::Odometer;
+use crate::answer::{Drawn, Numbers, Worked, work};
 use crate::error::ExamError;
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
-use crate::verify::ball_of;
+use crate::question::{CheckedPart, CheckedQuestion, Part};
 
 /// Draws that are thrown away before a question is given up.
 const MOST_TRIES: usize = 2_000;
 /// Draws after which a question without numbers may be asked again as it was.
 const TRIES_FOR_NEW_WORDS: usize = 40;
+/// Ways to choose numbers that are gone through one by one, when drawing finds no new ones.
+const MOST_WAYS: usize = 50_000;
 
 /// A question with its numbers and answers.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ pub enum Answer {
 }
 
 /// Why an instance is not used.
-enum Unfit {
+pub(super) enum Unfit {
     /// Other numbers may do.
     Numbers(String),
     /// No numbers will: the question is wrong.
@@ -88,6 +89,7 @@ pub fn pose<'a>(
 ) -> Result<Posed<'a>, ExamError> {
     let id = &question.question.question;
     let mut last = String::new();
+    let is_contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
         let label: Vec<&str> = name.iter().copied().chain([id.as_str(), number.as_str()]).collect();
@@ -98,22 +100,80 @@ pub fn pose<'a>(
                 continue;
             }
         };
+        // Numbers that were asked before need not be worked out again.
+        if has_numbers(question) && seen.contains(&numbers_note(&drawn)) {
+            last = "the same numbers as an earlier variant".to_owned();
+            continue;
+        }
         match instance(question, parts, drawn, (seed, &label), catalog) {
             Ok(posed) => {
-                let note = note(&posed);
-                let is_new = seen.insert(note);
+                let is_new = seen.insert(note(&posed));
                 if is_new || (!has_numbers(question) && tries >= TRIES_FOR_NEW_WORDS) {
                     return Ok(posed);
                 }
-                last = "the same numbers as an earlier variant".to_owned();
             }
             Err(Unfit::Numbers(reason)) => last = reason,
-            Err(Unfit::Question(what, reason)) => {
-                return Err(ExamError::NoValue { question: id.clone(), what, reason });
-            }
+            Err(Unfit::Question(what, reason)) => return Err(is_contradiction((what, reason))),
         }
     }
-    Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last })
+    let label: Vec<&str> = name.iter().copied().chain([id.as_str(), "each"]).collect();
+    match each(question, parts, (seed, &label), seen, catalog).map_err(is_contradiction)? {
+        Each::New(posed) => Ok(*posed),
+        Each::None if !seen.is_empty() => {
+            Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
+        }
+        Each::None | Each::TooMany => {
+            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last })
+        }
+    }
+}
+
+/// What is left when all ways to choose numbers are gone through.
+enum Each<'a> {
+    New(Box<Posed<'a>>),
+    None,
+    TooMany,
+}
+
+/// The first way to choose numbers that is new and good.
+fn each<'a>(
+    question: &'a CheckedQuestion,
+    parts: &[usize],
+    stream: (u64, &[&str]),
+    seen: &mut BTreeSet<String>,
+    catalog: &Catalog,
+) -> Result<Each<'a>, (String, String)> {
+    // Whether they are few is known before any is worked out.
+    let (mut ways, mut odometer) = (1, Odometer::default());
+    loop {
+        let _ = chosen(question, &mut odometer);
+        if !odometer.next() {
+            break;
+        }
+        ways += 1;
+        if ways > MOST_WAYS {
+            return Ok(Each::TooMany);
+        }
+    }
+    let mut odometer = Odometer::default();
+    loop {
+        if let Ok(drawn) = chosen(question, &mut odometer)
+            && !seen.contains(&numbers_note(&drawn))
+        {
+            match instance(question, parts, drawn, stream, catalog) {
+                Ok(posed) => {
+                    if seen.insert(note(&posed)) {
+                        return Ok(Each::New(Box::new(posed)));
+                    }
+                }
+                Err(Unfit::Numbers(_)) => {}
+                Err(Unfit::Question(what, reason)) => return Err((what, reason)),
+            }
+        }
+        if !odometer.next() {
+            return Ok(Each::None);
+        }
+    }
 }
 
 /// A question with these numbers, whatever they are good for: conditions and mistakes are not looked at.
@@ -131,19 +191,22 @@ pub fn pose_drawn<'a>(question: &'a CheckedQuestion, drawn: Drawn, catalog: &Cat
     };
     let worked = work(&question.law, &drawn, &nothing())
         .map_err(|error| unfit(Unfit::Question("let".to_owned(), error.to_string())))?;
-    let mut posed = Posed { question, drawn, worked, parts: Vec::new() };
-    for at in all {
-        let part = posed.part(at, (0, &["example"]), catalog, false).map_err(unfit)?;
-        posed.parts.push(part);
-    }
-    Ok(posed)
+    let mut bench = Bench { question, drawn, worked, catalog, strict: false };
+    let parts = bench.parts(&all, (0, &["example"])).map_err(unfit)?;
+    Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
 }
 
 /// What makes two instances the same.
 fn note(posed: &Posed<'_>) -> String {
-    let numbers = serde_json::to_string(&posed.drawn).unwrap_or_default();
+    if has_numbers(posed.question) {
+        return numbers_note(&posed.drawn);
+    }
     let words: Vec<String> = posed.parts.iter().map(|part| format!("{:?}", part.answer)).collect();
-    if has_numbers(posed.question) { numbers } else { words.join(";") }
+    words.join(";")
+}
+
+fn numbers_note(drawn: &Drawn) -> String {
+    serde_json::to_string(drawn).unwrap_or_default()
 }
 
 /// Whether instances can differ in numbers, and not only in words and their order.
@@ -159,183 +222,31 @@ fn instance<'a>(
     catalog: &Catalog,
 ) -> Result<Posed<'a>, Unfit> {
     let no_value = |error: qkvet_prove::exact::NoValue| Unfit::Numbers(error.to_string());
-    let worked = work(&question.law, &drawn, &nothing()).map_err(no_value)?;
+    let mut worked = Worked::begun(&drawn).map_err(no_value)?;
+    // What rejects cheaply comes first: conditions with the steps that they need, numbers and mistakes, then the engine.
     for (condition, formula) in question.keep.iter().zip(&question.question.keep) {
+        worked.work_for(&question.law, condition).map_err(no_value)?;
         if !worked.holds(condition).map_err(no_value)? {
             return Err(Unfit::Numbers(format!("`{}` does not hold", formula.text)));
         }
     }
-    let mut posed = Posed { question, drawn, worked, parts: Vec::new() };
-    for at in parts {
-        let part = posed.part(*at, stream, catalog, true)?;
-        posed.parts.push(part);
-    }
-    Ok(posed)
+    let mut bench = Bench { question, drawn, worked, catalog, strict: true };
+    let parts = bench.parts(parts, stream)?;
+    bench.worked.work_for_all(&question.law).map_err(no_value)?;
+    Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
 }
 
 impl Posed<'_> {
+    /// How much work it is.
+    pub fn load(&self) -> usize {
+        let key =
+            |part: &PosedPart| if let Answer::Numbers { key, .. } = &part.answer { Some(key.clone()) } else { None };
+        let keys: Vec<Numbers> = self.parts.iter().filter_map(key).collect();
+        load(&self.drawn, keys.iter())
+    }
+
     /// The part as it is written.
     pub fn written(&self, part: &PosedPart) -> (&Part, &CheckedPart) {
         (&self.question.question.parts[part.at], &self.question.parts[part.at])
-    }
-
-    fn part(
-        &self,
-        at: usize,
-        (seed, label): (u64, &[&str]),
-        catalog: &Catalog,
-        strict: bool,
-    ) -> Result<PosedPart, Unfit> {
-        let (part, checked) = (&self.question.question.parts[at], &self.question.parts[at]);
-        let number = format!("part {}", at + 1);
-        let mut stream = Stream::new(seed, &[label, &[number.as_str()]].concat());
-        let wrong = |reason: String| Unfit::Question(number.clone(), reason);
-        let mut mistakes = Vec::new();
-        let answer = match &part.answer {
-            AnswerSpec::Value(value) => {
-                let key = self.numbers(checked, value.places).map_err(wrong)?;
-                self.confirm(checked, &key, catalog).map_err(|judgment| match judgment {
-                    Judgment::Undecided(reason) => Unfit::Numbers(reason),
-                    Judgment::Wrong(reason) => wrong(format!("`of` and its check differ: {reason}")),
-                    Judgment::Right => wrong("expected a judgment".to_owned()),
-                })?;
-                if strict {
-                    if key.vanishes() && !value.tiny {
-                        return Err(Unfit::Numbers(format!("{number}: a number that is not 0 rounds to 0")));
-                    }
-                    mistakes = self.mistakes(checked, &key, value.places, catalog).map_err(Unfit::Numbers)?;
-                }
-                let mut choices = Vec::new();
-                if value.choices && strict {
-                    let all: Vec<&Numbers> =
-                        std::iter::once(&key).chain(mistakes.iter().map(|mistake| &mistake.numbers)).collect();
-                    choices = stream.shuffled(all.len()).into_iter().map(|at| all[at].clone()).collect();
-                }
-                Answer::Numbers { key, choices }
-            }
-            AnswerSpec::Shape(_) => {
-                let key = self.numbers(checked, None).map_err(wrong)?;
-                if let Err(judgment) = self.confirm(checked, &key, catalog) {
-                    return Err(wrong(format!("{judgment:?}")));
-                }
-                if strict {
-                    mistakes = self.mistakes(checked, &key, None, catalog).map_err(Unfit::Numbers)?;
-                }
-                Answer::Numbers { key, choices: Vec::new() }
-            }
-            AnswerSpec::Largest(_) => Answer::Largest(self.largest(checked).map_err(Unfit::Numbers)?),
-            AnswerSpec::Choice(choice) => Answer::Choice(stream.shuffled(choice.wrong.len() + 1)),
-            AnswerSpec::Statements(statements) => {
-                let (right, wrong) = (statements.right.len(), statements.wrong.len());
-                let order = stream.shuffled(right + wrong);
-                let mut picked: Vec<usize> = order[..statements.pick].to_vec();
-                // One of each kind at least.
-                for kind in [true, false] {
-                    if picked.iter().all(|at| (*at < right) != kind)
-                        && let Some(other) = order.iter().find(|at| (**at < right) == kind)
-                    {
-                        picked[0] = *other;
-                    }
-                }
-                Answer::Statements(
-                    picked.into_iter().map(|at| if at < right { (true, at) } else { (false, at - right) }).collect(),
-                )
-            }
-            AnswerSpec::Ordering(ordering) => {
-                let n = ordering.lines.len();
-                let mut order = stream.shuffled(n + ordering.strangers.len());
-                if order.iter().filter(|at| **at < n).is_sorted() {
-                    order.rotate_left(1);
-                }
-                Answer::Ordering(order)
-            }
-            AnswerSpec::Expression(_) => {
-                self.related(checked, BinaryOp::Eq, at).map_err(wrong)?;
-                Answer::AsWritten
-            }
-            AnswerSpec::Design(_) => {
-                self.related(checked, BinaryOp::Le, at).map_err(wrong)?;
-                Answer::AsWritten
-            }
-            AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
-        };
-        Ok(PosedPart { at, answer, mistakes })
-    }
-
-    fn numbers(&self, part: &CheckedPart, places: Option<usize>) -> Result<Numbers, String> {
-        let of = part.of.as_ref().ok_or("expected a formula")?;
-        let value = self.worked.value(of).map_err(|error| error.to_string())?;
-        of_value(&value, places)
-    }
-
-    /// The engine's word on the key.
-    fn confirm(&self, part: &CheckedPart, key: &Numbers, catalog: &Catalog) -> Result<(), Judgment> {
-        let Some(expr) = part.beside.as_ref().or(part.of.as_ref()) else { return Ok(()) };
-        let balls = enclosed(&self.question.law, expr, &self.drawn, &Meaning::standard(), catalog);
-        let balls = balls.map_err(Judgment::Wrong)?;
-        match agrees(key, &balls, &|text| ball_of(text, catalog)) {
-            Judgment::Right => Ok(()),
-            other => Err(other),
-        }
-    }
-
-    /// What mistakes give; each another answer than the key and than all others.
-    fn mistakes(
-        &self,
-        part: &CheckedPart,
-        key: &Numbers,
-        places: Option<usize>,
-        catalog: &Catalog,
-    ) -> Result<Vec<Mistaken>, String> {
-        let mut all: Vec<Mistaken> = Vec::new();
-        for mistake in &part.mistakes {
-            let one = mistaken(mistake, (self.question, part), &self.drawn, &self.worked, places, catalog)
-                .map_err(|reason| format!("mistake `{}`: {reason}", mistake.says))?;
-            if one.numbers.looks_like(key) {
-                return Err(format!("mistake `{}` gives the key", mistake.says));
-            }
-            if let Some(other) = all.iter().find(|other| other.numbers.looks_like(&one.numbers)) {
-                return Err(format!("mistakes `{}` and `{}` give the same", mistake.says, other.says));
-            }
-            all.push(one);
-        }
-        Ok(all)
-    }
-
-    /// For each row the column of its largest entry, which has no equal.
-    fn largest(&self, part: &CheckedPart) -> Result<Vec<usize>, String> {
-        let of = part.of.as_ref().ok_or("expected a formula")?;
-        let Exactly::Matrices(m) = self.worked.value(of).map_err(|error| error.to_string())? else {
-            return Err("expected a matrix".to_owned());
-        };
-        let mut columns = Vec::new();
-        for row in m.data.chunks(m.cols.max(1)) {
-            let mut best = 0;
-            for (at, x) in row.iter().enumerate().skip(1) {
-                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_gt() {
-                    best = at;
-                }
-            }
-            for (at, x) in row.iter().enumerate().filter(|(at, _)| *at != best) {
-                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_eq() {
-                    return Err(format!("columns {} and {} of a row are equal", best + 1, at + 1));
-                }
-            }
-            columns.push(best + 1);
-        }
-        Ok(columns)
-    }
-
-    /// Whether the two formulas of a part stand in a relation, exactly.
-    fn related(&self, part: &CheckedPart, op: BinaryOp, at: usize) -> Result<(), String> {
-        let (Some(left), Some(right)) = (&part.of, &part.beside) else {
-            return Err("expected two formulas".to_owned());
-        };
-        let relation = Expr { kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 };
-        match self.worked.holds(&relation) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(format!("part {}: expected `{}` between its formulas, got none", at + 1, op.symbol())),
-            Err(reason) => Err(reason.to_string()),
-        }
     }
 }

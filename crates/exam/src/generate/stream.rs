@@ -23,20 +23,21 @@ impl Stream {
         }
         Self(ChaCha8Rng::from_seed(hash.finalize().into()))
     }
+}
 
+/// Where choices come from.
+pub(crate) trait Choose {
     /// A whole number below `n`; 0 for `n = 0`.
-    pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from((u128::from(self.0.next_u64()) * n as u128) >> 64).unwrap_or(0)
-    }
+    fn below(&mut self, n: usize) -> usize;
 
     /// A whole number from `low` to `high`, both included.
-    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+    fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = usize::try_from(high - low + 1).unwrap_or(0);
         low + i64::try_from(self.below(span)).unwrap_or(0)
     }
 
-    /// The numbers below `n` in random order.
-    pub fn shuffled(&mut self, n: usize) -> Vec<usize> {
+    /// The numbers below `n` in some order.
+    fn shuffled(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for at in (1..n).rev() {
             order.swap(at, self.below(at + 1));
@@ -45,9 +46,92 @@ impl Stream {
     }
 }
 
+impl Choose for Stream {
+    fn below(&mut self, n: usize) -> usize {
+        Self::below(self, n)
+    }
+}
+
+impl Stream {
+    /// A whole number below `n`; 0 for `n = 0`.
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::try_from((u128::from(self.0.next_u64()) * n as u128) >> 64).unwrap_or(0)
+    }
+
+    /// A whole number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        Choose::between(self, low, high)
+    }
+
+    /// The numbers below `n` in random order.
+    pub fn shuffled(&mut self, n: usize) -> Vec<usize> {
+        Choose::shuffled(self, n)
+    }
+}
+
+/// All ways to choose, one after the other: the last choice changes first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Odometer {
+    /// What was chosen this time, and of how many.
+    digits: Vec<(usize, usize)>,
+    at: usize,
+}
+
+impl Choose for Odometer {
+    fn below(&mut self, n: usize) -> usize {
+        if self.at == self.digits.len() {
+            self.digits.push((0, n));
+        }
+        self.at += 1;
+        self.digits[self.at - 1].0
+    }
+}
+
+impl Odometer {
+    /// Goes on to the next way; `false` after the last.
+    pub(crate) fn next(&mut self) -> bool {
+        self.digits.truncate(self.at);
+        self.at = 0;
+        while let Some((digit, n)) = self.digits.pop() {
+            if digit + 1 < n {
+                self.digits.push((digit + 1, n));
+                return true;
+            }
+        }
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_odometer_goes_through_all_ways_once() {
+        let (mut odometer, mut all) = (Odometer::default(), Vec::new());
+        loop {
+            let first = odometer.below(3);
+            // How many there are to choose from depends on what was chosen.
+            all.push((first, odometer.below(first + 1), odometer.between(-1, 0)));
+            if !odometer.next() {
+                break;
+            }
+        }
+        let expected: Vec<_> = (0..3).flat_map(|x| (0..=x).flat_map(move |y| [(x, y, -1), (x, y, 0)])).collect();
+        assert_eq!(all, expected);
+        assert!(!odometer.next());
+        let mut orders = Vec::new();
+        let mut odometer = Odometer::default();
+        loop {
+            orders.push(odometer.shuffled(4));
+            if !odometer.next() {
+                break;
+            }
+        }
+        orders.sort();
+        orders.dedup();
+        assert_eq!(orders.len(), 24);
+    }
 
     #[test]
     fn streams_are_pinned_and_apart() {

@@ -5,6 +5,9 @@ mod figure;
 mod html;
 mod latex;
 mod markdown;
+mod pdf;
+#[cfg(feature = "pdf")]
+mod press;
 mod sheet;
 mod solution;
 mod typst;
@@ -14,6 +17,7 @@ pub(crate) use document::letter;
 pub use document::{Block, Document, Figure, Format, Inline, Marker};
 pub(crate) use html::{Maths, escape, fragment, line_fragment};
 pub(crate) use markdown::{blocks as markdown_blocks, inlines as markdown_line};
+pub use pdf::{HAS_PDF, pdfs};
 pub use sheet::sheet_document;
 pub(crate) use sheet::{ask, how, number};
 pub use solution::key_document;

@@ -22,7 +22,15 @@ pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proof
     for (at, question) in posed.iter().enumerate() {
         document.blocks.extend(head(question, at));
         let meta = &question.question.question;
-        let mut about = format!("Goal: {}. Difficulty {} of 5.", meta.goal, meta.difficulty);
+        let mut about = format!("Goal: {}. Difficulty {} of 5", meta.goal, meta.difficulty);
+        about += &match (question.load(), question.question.load) {
+            (0, _) => String::new(),
+            (load, Some(band)) if question.parts.len() == question.question.parts.len() => {
+                format!(", load {load} of {} to {}", band.low, band.high)
+            }
+            (load, _) => format!(", load {load}"),
+        };
+        about += ".";
         if !meta.sources.is_empty() {
             about += &format!(" After {}.", meta.sources.join("; "));
         }

@@ -9,6 +9,8 @@ const PREAMBLE: &str = "\
 #set page(paper: \"a4\", margin: 22mm, numbering: \"1\")
 #set text(size: 11pt, lang: \"en\")
 #set par(leading: .6em, spacing: .9em)
+#set math.mat(row-gap: .45em)
+#show math.equation.where(block: false): it => box(inset: (y: 1.5pt), it)
 #set heading(bookmarked: true)
 #show heading: set block(above: 1.4em, below: .8em, sticky: true)
 #let tick = box(width: .75em, height: .75em, stroke: .5pt, baseline: .08em)

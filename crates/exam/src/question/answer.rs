@@ -1,10 +1,13 @@
 //! The kinds of answers.
 
 use qkvet_spec::Formula;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::schema::Plain;
+
 /// What the answer is and how it is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AnswerSpec {
     /// A number or a matrix.
@@ -30,10 +33,11 @@ pub enum AnswerSpec {
 }
 
 /// A number or a matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// The formula.
+    #[schemars(with = "Plain")]
     pub of: Formula,
     /// Decimals asked for; absent: the exact value, which must be rational.
     #[serde(default)]
@@ -50,7 +54,7 @@ pub struct Value {
 }
 
 /// For each row the number of its largest entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Largest {
     /// The matrix.
@@ -58,7 +62,7 @@ pub struct Largest {
 }
 
 /// One of several options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The right one.
@@ -68,7 +72,7 @@ pub struct Choice {
 }
 
 /// Statements of which some are asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statements {
     /// How many are picked.
@@ -80,7 +84,7 @@ pub struct Statements {
 }
 
 /// Something said, and why it is right or wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// What is said.
@@ -90,7 +94,7 @@ pub struct Statement {
 }
 
 /// Lines to be put in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ordering {
     /// The lines in the right order.
@@ -101,7 +105,7 @@ pub struct Ordering {
 }
 
 /// A formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
     /// The answer.
@@ -114,7 +118,7 @@ pub struct Expression {
 }
 
 /// Something to be proved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The law whose derivation is the solution.
@@ -124,7 +128,7 @@ pub struct Proof {
 }
 
 /// A property that an answer must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Property {
     /// Abbreviations that make up one right answer.
@@ -132,13 +136,14 @@ pub struct Property {
     /// What it must make small.
     pub distance: Formula,
     /// How small.
+    #[schemars(with = "Plain")]
     pub at_most: Formula,
     /// What is marked.
     pub rubric: Vec<Formula>,
 }
 
 /// Words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// A full answer.

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
 use qkvet_spec::syntax::{Expr, ExprError, parse};
-use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, SpecError, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, parse_yaml};
 
 use super::{
     AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Property, Question, Size, Slip, Statement,
@@ -23,6 +23,8 @@ pub struct CheckedQuestion {
     pub law: CheckedLaw,
     /// Its conditions.
     pub keep: Vec<Expr>,
+    /// The band of its load.
+    pub load: Option<Size>,
     /// Its parts.
     pub parts: Vec<CheckedPart>,
     /// The text of the file.
@@ -91,6 +93,10 @@ impl Checker<'_> {
         for formula in &question.keep {
             keep.extend(self.law(&given, &question.lets, Some(formula))?.expect);
         }
+        let load = match &question.load {
+            Some(band) => Some(Size::parse(band).map_err(at("load".to_owned(), band))?),
+            None => None,
+        };
         let mut values = Lets::new();
         self.prose_of("prompt", question.prompt.as_ref(), &mut values)?;
         let mut parts = Vec::new();
@@ -101,7 +107,7 @@ impl Checker<'_> {
         let mut lets = question.lets.clone();
         lets.extend(values);
         self.law(&given, &lets, None)?;
-        Ok(CheckedQuestion { question: question.clone(), sizes, draw, law, keep, parts, source: String::new() })
+        Ok(CheckedQuestion { question: question.clone(), sizes, draw, law, keep, load, parts, source: String::new() })
     }
 
     /// Extents and parameters as the variables of a law.
@@ -271,7 +277,8 @@ impl Checker<'_> {
                 );
             }
             let says = spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
-            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Fault(Box::new(fault.clone())) });
+            let slip = Slip::Fault(Box::new(fault.meaning.apply(&Meaning::standard())));
+            return Ok(CheckedMistake { says, credit: spec.credit, slip });
         }
         let Some(says) = spec.says.clone() else {
             return Err(self.plain(format!("{place}: expected `says`, the mistake in words")));
@@ -290,7 +297,15 @@ impl Checker<'_> {
         }
         lets.extend(spec.with.clone());
         let changed = if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
-        let slip = Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone() };
+        let mut anew: Vec<String> = Vec::new();
+        for (name, expr) in &changed.lets {
+            let mut is_new = spec.with.contains_key(name) || spec.rounds.contains_key(name);
+            expr.each_name(&mut |used| is_new |= anew.iter().any(|known| known == used));
+            if is_new {
+                anew.push(name.clone());
+            }
+        }
+        let slip = Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone(), anew };
         Ok(CheckedMistake { says, credit: spec.credit, slip })
     }
 

@@ -2,11 +2,12 @@
 
 use indexmap::IndexMap;
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{CheckedLaw, Fault, Formula};
+use qkvet_spec::{CheckedLaw, Formula, Meaning};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A mistake: a fault of `specs/faults/` in `check`, other formulas for some steps, steps that are rounded, or another answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MistakeSpec {
     /// The fault whose patch it is.
@@ -20,6 +21,7 @@ pub struct MistakeSpec {
     pub rounds: IndexMap<String, usize>,
     /// What comes out.
     #[serde(default)]
+    #[schemars(with = "Option<super::schema::Plain>")]
     pub gives: Option<Formula>,
     /// The mistake in words; a fault has its own.
     #[serde(default)]
@@ -43,14 +45,16 @@ pub struct CheckedMistake {
 /// How a mistake changes the way to the answer.
 #[derive(Clone, Debug)]
 pub enum Slip {
-    /// A patch of the meaning of every call.
-    Fault(Box<Fault>),
+    /// Another meaning of every call.
+    Fault(Box<Meaning>),
     /// Other steps: the law with them in it, and what is rounded on the way.
     Steps {
         /// Abbreviations of the question, some of them changed.
         law: Box<CheckedLaw>,
         /// Decimals that abbreviations are rounded to.
         rounds: IndexMap<String, usize>,
+        /// All abbreviations whose values are others then.
+        anew: Vec<String>,
     },
     /// Another answer.
     Answer(Expr),

@@ -7,10 +7,12 @@ mod domain;
 mod library;
 mod mistake;
 mod prose;
+mod schema;
 mod set;
 
 use indexmap::IndexMap;
 use qkvet_spec::Formula;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{
@@ -22,10 +24,11 @@ pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
 pub use prose::{Drawing, Paragraph, Piece, prose};
+pub use schema::{SCHEMAS, schema};
 pub use set::{Item, ProblemSet};
 
 /// One question with its parts; one file in `specs/exams/questions/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The id, equal to the file name.
@@ -41,6 +44,7 @@ pub struct Question {
     pub sources: Vec<String>,
     /// Extents, each a number or a range `2..4`.
     #[serde(default)]
+    #[schemars(with = "IndexMap<String, schema::Plain>")]
     pub sizes: IndexMap<String, Formula>,
     /// Parameters and the domains that they are drawn from.
     #[serde(default)]
@@ -51,6 +55,10 @@ pub struct Question {
     /// Conditions on the numbers, under which the question is a good one.
     #[serde(default)]
     pub keep: Vec<Formula>,
+    /// The band of the load of an instance, a range `30..44`, which keeps variants equally hard; absent: any.
+    #[serde(default)]
+    #[schemars(with = "Option<schema::Plain>")]
+    pub load: Option<Formula>,
     /// Extents and parameters of the instance that the source printed.
     #[serde(default)]
     pub example: IndexMap<String, Written>,
@@ -62,7 +70,7 @@ pub struct Question {
 }
 
 /// One thing that is asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The question, in words and formulas.
@@ -86,7 +94,7 @@ pub struct Part {
 }
 
 /// A parameter as it is written down.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Written {
     /// A number, an extent, or an index counted from 1.

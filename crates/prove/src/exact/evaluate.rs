@@ -20,6 +20,7 @@ pub fn evaluate(law: &CheckedLaw, expr: &Expr, instance: &Instance) -> Result<Va
 }
 
 /// An instance and the values of the law's abbreviations.
+#[derive(Clone, Debug)]
 pub(super) struct Evaluator {
     pub(super) instance: Instance,
 }

@@ -1,5 +1,7 @@
 //! Finite sums `Σ c·e^a` with algebraic `c` and `a`.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use dashu_int::Sign;
@@ -123,7 +125,7 @@ impl ExpSum {
 
     pub(super) fn interval(&self, bits: usize) -> Interval {
         self.rest.iter().fold(self.constant.interval(bits), |sum, (exponent, x)| {
-            sum.plus(&x.interval(bits).times(&exponent.interval(bits).exp(bits), bits))
+            sum.plus(&x.interval(bits).times(&power(exponent, bits), bits))
         })
     }
 
@@ -149,6 +151,29 @@ impl ExpSum {
     pub(super) fn is_sum(&self) -> bool {
         self.len() > 1 || self.algebraic().is_some_and(|x| x.is_sum())
     }
+}
+
+/// `e^a`. The exponents of a problem are few and come again and again, so that the last ones are kept, in each thread.
+fn power(exponent: &Algebraic, bits: usize) -> Interval {
+    thread_local! {
+        static KNOWN: RefCell<BTreeMap<(usize, Algebraic), Interval>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    const MOST: usize = 1 << 12;
+    KNOWN.with_borrow_mut(|known| {
+        let key = (bits, exponent.clone());
+        if let Some(interval) = known.get(&key) {
+            return interval.clone();
+        }
+        let interval = exponent.interval(bits).exp(bits);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        // Long ones are not kept: what is, stays small.
+        if bits <= 512 {
+            known.insert(key, interval.clone());
+        }
+        interval
+    })
 }
 
 impl fmt::Display for ExpSum {

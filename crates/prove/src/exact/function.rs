@@ -27,14 +27,13 @@ impl Evaluator {
             }
             "softmax_rows" => {
                 let m = self.matrices(&args[0])?;
-                let power = |place: [usize; 4]| m.at(place, m.heads).exp();
-                ExactMatrices::build(m.lead(), m.rows, m.cols, |[b, h, i, j]| {
-                    let mut sum = Exact::from(0);
-                    for k in 0..m.cols {
-                        sum = &sum + &power([b, h, i, k])?;
-                    }
-                    Ok((&power([b, h, i, j])? * &sum.inverse()?).into())
-                })?
+                let mut data = Vec::with_capacity(m.data.len());
+                for row in m.data.chunks(m.cols.max(1)) {
+                    let powers = row.iter().map(Real::exp).collect::<Result<Vec<_>, _>>()?;
+                    let over = powers.iter().fold(Exact::from(0), |sum, power| &sum + power).inverse()?;
+                    data.extend(powers.iter().map(|power| Real::from(power * &over)));
+                }
+                ExactMatrices { data, ..m }
             }
             "sigmoid" if matches!(self.value(&args[0])?, Value::Matrices(_)) => {
                 let m = self.matrices(&args[0])?;

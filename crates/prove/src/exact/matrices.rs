@@ -101,6 +101,13 @@ impl ExactMatrices {
     /// `x @ y` over the batch and heads of both.
     pub(super) fn matmul(&self, other: &Self, lead: Lead) -> Result<Self, NotExact> {
         Self::build(lead, self.rows, other.cols, |[b, h, i, j]| {
+            let pair = |t| match (self.at([b, h, i, t], lead.1), other.at([b, h, t, j], lead.1)) {
+                (Real::Plain(x), Real::Plain(y)) => Some((x, y)),
+                _ => None,
+            };
+            if let Some(sum) = Exact::weighted((0..self.cols).map(pair)) {
+                return Ok(sum.short()?.into());
+            }
             let mut sum = Real::from(0);
             for t in 0..self.cols {
                 sum = sum.plus(&self.at([b, h, i, t], lead.1).times(other.at([b, h, t, j], lead.1))?)?;

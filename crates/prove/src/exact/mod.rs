@@ -21,6 +21,7 @@ mod search;
 mod shrink;
 mod source;
 mod symbolic;
+mod worksheet;
 
 pub(crate) use draw::says_something;
 pub use evaluate::evaluate;
@@ -31,3 +32,4 @@ pub use real::Real;
 pub use relation::{Decision, Failure, decide};
 pub use search::{Counterexample, Search, search};
 pub use symbolic::holds_up_to;
+pub use worksheet::Worksheet;

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::algebraic::Algebraic;
 use super::exp_sum::ExpSum;
 use super::interval::{Interval, floor_div};
-use super::reduce::reduce;
+use super::reduce::{clear, reduce};
 use crate::rational::Rational;
 
 /// `N/D` with `N` and `D` finite sums `Σ c·e^a`, where `c` and `a` are rational combinations of square roots of whole numbers.
@@ -65,7 +65,8 @@ impl From<RBig> for Exact {
 
 impl From<Rational> for Exact {
     fn from(x: Rational) -> Self {
-        Self::new(ExpSum::constant(x.into()), ExpSum::constant(Algebraic::ONE))
+        let (n, d) = x.whole_parts();
+        Self { num: ExpSum::constant(n.into()), den: ExpSum::constant(d.into()) }
     }
 }
 
@@ -141,12 +142,46 @@ impl Exact {
         Some((self.num.algebraic()?.rational()?, self.den.algebraic()?.rational()?))
     }
 
+    /// The number, if numerator and denominator are.
+    fn fraction(&self) -> Option<Rational> {
+        let (n, d) = self.rationals()?;
+        if d.is_one() { Some(n.clone()) } else { Some(n.times(&d.inverse()?)) }
+    }
+
     /// Both numbers, if they are whole.
     fn wholes<'a>(&'a self, other: &'a Self) -> Option<(&'a Rational, &'a Rational)> {
         match (self.rationals()?, other.rationals()?) {
             ((x, one), (y, other)) if one.is_one() && other.is_one() => Some((x, y)),
             _ => None,
         }
+    }
+
+    /// `Σ x·y` with one reduction at the end: of `x` over one divisor, as the weights of a row are, and rational `y`.
+    pub(super) fn weighted<'a>(pairs: impl Iterator<Item = Option<(&'a Self, &'a Self)>>) -> Option<Self> {
+        let mut rational = Rational::ZERO;
+        let mut sum: Option<(ExpSum, &ExpSum)> = None;
+        for pair in pairs {
+            let (x, y) = pair?;
+            let factor = y.fraction()?;
+            if x.is_zero() || y.is_zero() {
+                continue;
+            }
+            if let (Some(x), None) = (x.fraction(), &sum) {
+                rational = rational.plus(&x.times(&factor));
+                continue;
+            }
+            if !rational.is_zero() {
+                return None;
+            }
+            let factor = factor.into();
+            let term = x.num.shifted(&Algebraic::ZERO, &factor);
+            sum = match sum {
+                None => Some((term, &x.den)),
+                Some((sum, den)) if *den == x.den => Some((sum.plus(&term), den)),
+                Some(_) => return None,
+            };
+        }
+        Some(sum.map_or_else(|| rational.into(), |(num, den)| Self::new(num, den.clone())))
     }
 
     /// `1/x`.
@@ -305,6 +340,9 @@ impl Add for &Exact {
         if let Some((x, y)) = self.wholes(other) {
             return Exact::whole(x.plus(y));
         }
+        if let (Some(x), Some(y)) = (self.fraction(), other.fraction()) {
+            return x.plus(&y).into();
+        }
         if self.den == other.den {
             return Exact::new(self.num.plus(&other.num), self.den.clone());
         }
@@ -318,6 +356,20 @@ impl Mul for &Exact {
     fn mul(self, other: &Exact) -> Exact {
         if let Some((x, y)) = self.wholes(other) {
             return Exact::whole(x.times(y));
+        }
+        if self.is_zero() || other.is_zero() {
+            return Exact::from(0);
+        }
+        if let (Some(x), Some(y)) = (self.fraction(), other.fraction()) {
+            return x.times(&y).into();
+        }
+        // A rational has no factor in common with sums of exponentials but rational ones.
+        for (x, y) in [(self, other), (other, self)] {
+            if let Some((n, d)) = x.rationals() {
+                let shifted = |sum: &ExpSum, by: &Rational| sum.shifted(&Algebraic::ZERO, &by.clone().into());
+                let (num, den) = clear(shifted(&y.num, n), shifted(&y.den, d));
+                return Exact { num, den };
+            }
         }
         Exact::new(self.num.times(&other.num), self.den.times(&other.den))
     }

@@ -7,7 +7,7 @@ use dashu_int::Sign;
 
 use super::algebraic::Algebraic;
 use super::exp_sum::ExpSum;
-use crate::rational::Rational;
+use crate::rational::{Rational, inverse_modulo};
 
 /// Largest degree that is reduced: Euclid's algorithm makes long coefficients.
 const MOST_DEGREES: usize = 64;
@@ -48,6 +48,9 @@ fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
     let moved = num.shifted(&lowest.negated(), &Algebraic::ONE);
     let unit = unit(&moved, den)?;
     let (n, d) = (polynomial(&moved, &unit)?, polynomial(den, &unit)?);
+    if are_coprime(&n, &d) == Some(true) {
+        return None;
+    }
     let common = gcd(n.clone(), d.clone())?;
     if common.len() < 2 {
         return None;
@@ -113,8 +116,34 @@ fn gcd(mut x: Polynomial, mut y: Polynomial) -> Option<Polynomial> {
     Some(x)
 }
 
+/// Whether polynomials have no common factor, as far as a prime tells: what divides both divides both modulo the prime, so that one
+/// without a common factor there has none. `None` for coefficients with roots and for a prime that divides a leading one.
+fn are_coprime(x: &Polynomial, y: &Polynomial) -> Option<bool> {
+    const PRIME: u64 = 2_147_483_629;
+    let modulo =
+        |p: &Polynomial| -> Option<Vec<u64>> { p.iter().map(|c| c.rational()?.modulo(PRIME)).collect::<Option<_>>() };
+    let (mut x, mut y) = (modulo(x)?, modulo(y)?);
+    if x.last()? == &0 || y.last()? == &0 {
+        return None;
+    }
+    while let Some(lead) = y.last() {
+        let over = inverse_modulo(*lead, PRIME);
+        while x.len() >= y.len() {
+            let (k, c) = (x.len() - y.len(), x.last()? * over % PRIME);
+            for (x, y) in x[k..].iter_mut().zip(&y) {
+                *x = (*x + PRIME - c * y % PRIME) % PRIME;
+            }
+            while x.last() == Some(&0) {
+                x.pop();
+            }
+        }
+        std::mem::swap(&mut x, &mut y);
+    }
+    Some(x.len() < 2)
+}
+
 /// Both over the leading coefficient of `den`, then times the least rational that leaves whole factors without a common divisor.
-fn clear(mut num: ExpSum, mut den: ExpSum) -> (ExpSum, ExpSum) {
+pub(super) fn clear(mut num: ExpSum, mut den: ExpSum) -> (ExpSum, ExpSum) {
     let lead = den.end(true).map_or(Algebraic::ONE, |(_, lead)| lead.clone());
     let mut sign = Sign::Positive;
     if lead.rational().is_some() {
@@ -132,5 +161,28 @@ fn clear(mut num: ExpSum, mut den: ExpSum) -> (ExpSum, ExpSum) {
             (num.shifted(&Algebraic::ZERO, &over), den.shifted(&Algebraic::ZERO, &over))
         }
         _ => (num, den),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn polynomial(coefficients: &[i64]) -> Polynomial {
+        coefficients.iter().map(|c| Rational::from(*c).into()).collect()
+    }
+
+    #[test]
+    fn a_prime_tells_of_common_factors_what_the_gcd_says() {
+        // (t + 1)(t + 2), (t + 2)(t + 3), (t + 1)(t − 1), 2t + 2, 5.
+        let all = [vec![2, 3, 1], vec![6, 5, 1], vec![-1, 0, 1], vec![2, 2], vec![5]].map(|p| polynomial(&p));
+        for x in &all {
+            for y in &all {
+                let common = gcd(x.clone(), y.clone()).map(|common| common.len() < 2);
+                assert_eq!(are_coprime(x, y), common, "{x:?} and {y:?}");
+            }
+        }
+        let root = vec![Algebraic::ONE, Algebraic::root(&2.into()).unwrap()];
+        assert_eq!(are_coprime(&root, &all[0]), None);
     }
 }

@@ -42,6 +42,15 @@ pub fn decide(law: &CheckedLaw, instance: &Instance) -> Decision {
             Err(NoValue::Unknown("observation of a call: expected a statement about values".to_owned()))
         }
     };
+    decision(decided)
+}
+
+/// Decides a statement whose names have their values.
+pub(super) fn decide_on(evaluator: &Evaluator, statement: &Expr) -> Decision {
+    decision(evaluator.truth(statement))
+}
+
+fn decision(decided: Result<Option<Failure>, NoValue>) -> Decision {
     match decided {
         Ok(None) => Decision::Holds,
         Ok(Some(failure)) => Decision::Fails(Box::new(failure)),

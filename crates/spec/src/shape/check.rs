@@ -30,6 +30,26 @@ impl CheckedLaw {
         self.law.observe.is_some() || self.formulas().any(|(_, expr)| calls(expr))
     }
 
+    /// For each abbreviation whether the value of `expr` depends on it, through others too.
+    pub fn lets_needed_by(&self, expr: &Expr) -> Vec<bool> {
+        let mut needed = vec![false; self.lets.len()];
+        let mark = |expr: &Expr, needed: &mut Vec<bool>| {
+            expr.each_name(&mut |name| {
+                if let Some(at) = self.lets.iter().position(|(known, _)| known == name) {
+                    needed[at] = true;
+                }
+            });
+        };
+        mark(expr, &mut needed);
+        // An abbreviation names only those above it.
+        for at in (0..self.lets.len()).rev() {
+            if needed[at] {
+                mark(&self.lets[at].1, &mut needed);
+            }
+        }
+        needed
+    }
+
     /// Abbreviations and statement, each with its place in the law.
     fn formulas(&self) -> impl Iterator<Item = (String, &Expr)> {
         let lets = self.lets.iter().map(|(name, expr)| (format!("let.{name}"), expr));

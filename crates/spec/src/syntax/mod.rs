@@ -44,6 +44,23 @@ impl Expr {
         self.find(&|expr| expr.span == *span)
     }
 
+    /// Calls `f` with every name that stands in it.
+    pub fn each_name(&self, f: &mut dyn FnMut(&str)) {
+        match &self.kind {
+            ExprKind::Number(_) => {}
+            ExprKind::Name(name) => f(name),
+            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => x.each_name(f),
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => {
+                x.each_name(f);
+                y.each_name(f);
+            }
+            ExprKind::Tuple(items) => items.iter().for_each(|item| item.each_name(f)),
+            ExprKind::Apply { args, named, .. } => {
+                args.iter().chain(named.iter().map(|(_, value)| value)).for_each(|arg| arg.each_name(f));
+            }
+        }
+    }
+
     /// The first part that fits, the whole included.
     pub(crate) fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
         if fits(self) {

@@ -7,8 +7,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use qkvet_exam::ExamError;
 use qkvet_exam::build::Request;
 use qkvet_exam::key::Source;
+use qkvet_exam::print::{HAS_PDF, pdfs};
 
 use super::super::setup;
 use super::list::built_in;
@@ -21,18 +23,24 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
     let (set, own) = sources(&args.set)?;
     let request = Request { set, own, variants: usize::from(args.variants), seed: args.seed };
+    if args.pdf && !HAS_PDF {
+        return Err(ExamError::NoPdf.into());
+    }
     let files = qkvet_exam::build::build(&request, &catalog)?;
+    let pdfs = if args.pdf { pdfs(&files)? } else { Vec::new() };
     for folder in ["student", "key"] {
         make_folder(&out.join(folder), folder == "key")?;
     }
     files.iter().try_for_each(|file| write(&out.join(&file.path), file.text.as_bytes(), file.secret))?;
-    let sheets = files.iter().filter(|file| !file.secret).count();
+    pdfs.iter().try_for_each(|pdf| write(&out.join(&pdf.path), &pdf.bytes, pdf.secret))?;
+    let secret = files.iter().map(|file| file.secret).chain(pdfs.iter().map(|pdf| pdf.secret));
+    let (keys, sheets): (Vec<bool>, Vec<bool>) = secret.partition(|secret| *secret);
+    let (keys, sheets) = (keys.len(), sheets.len());
     say!(
-        "{}: {} variants of seed {}; {sheets} files in student/, {} in key/",
+        "{}: {} variants of seed {}; {sheets} files in student/, {keys} in key/",
         out.display(),
         args.variants,
-        args.seed,
-        files.len() - sheets
+        args.seed
     );
     Ok(ExitCode::from(HELD))
 }

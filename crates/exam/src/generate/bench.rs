@@ -1,0 +1,255 @@
+//! Numbers on trial: the key, what mistakes give, and the engine's word, what rejects cheaply first.
+
+use qkvet_prove::exact::Value as Exactly;
+use qkvet_spec::Catalog;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+
+use super::load::load;
+use super::mistake::{Gives, Mistaken, gives};
+use super::pose::{Answer, PosedPart, Unfit};
+use super::stream::Stream;
+use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, enclosed_all, standard};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip};
+use crate::verify::ball_of;
+
+/// An instance while it is tried.
+pub(super) struct Bench<'a> {
+    pub(super) question: &'a CheckedQuestion,
+    pub(super) drawn: Drawn,
+    pub(super) worked: Worked,
+    pub(super) catalog: &'a Catalog,
+    /// Whether mistakes and the load are looked at.
+    pub(super) strict: bool,
+}
+
+/// What is found out about a part before its answer is written down.
+#[derive(Default)]
+struct Found {
+    key: Option<Printed>,
+    numbers: Option<Numbers>,
+    mistakes: Vec<Option<Gives>>,
+    largest: Vec<usize>,
+}
+
+impl Bench<'_> {
+    /// The answers to the parts that are asked.
+    pub(super) fn parts(&mut self, parts: &[usize], stream: (u64, &[&str])) -> Result<Vec<PosedPart>, Unfit> {
+        let mut all = Vec::new();
+        for at in parts {
+            all.push(self.find(*at)?);
+        }
+        for found in &mut all {
+            found.numbers = found.key.clone().map(Printed::numbers);
+        }
+        if let Some(band) = self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len()) {
+            let load = load(&self.drawn, all.iter().filter_map(|found| found.numbers.as_ref()));
+            if !(band.low..=band.high).contains(&load) {
+                return Err(Unfit::Numbers(format!("a load of {load}, not of {} to {}", band.low, band.high)));
+            }
+        }
+        for (at, found) in parts.iter().zip(&mut all) {
+            self.patched(*at, found)?;
+        }
+        self.confirm(parts, &all)?;
+        parts.iter().zip(all).map(|(at, found)| self.part(*at, found, stream)).collect()
+    }
+
+    /// The key of a part and what mistakes give that need no engine.
+    fn find(&mut self, at: usize) -> Result<Found, Unfit> {
+        let question = self.question;
+        let (part, checked) = (&question.question.parts[at], &question.parts[at]);
+        let number = || format!("part {}", at + 1);
+        let (places, tiny) = match &part.answer {
+            AnswerSpec::Value(value) => (value.places, value.tiny),
+            AnswerSpec::Shape(_) => (None, true),
+            AnswerSpec::Largest(_) => {
+                let largest = self.largest(checked).map_err(Unfit::Numbers)?;
+                return Ok(Found { largest, ..Found::default() });
+            }
+            _ => return Ok(Found::default()),
+        };
+        let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
+        let key = key.map_err(|reason| Unfit::Question(number(), reason))?;
+        let mut found = Found { mistakes: checked.mistakes.iter().map(|_| None).collect(), ..Found::default() };
+        if self.strict {
+            if !tiny && key.vanishes() {
+                return Err(Unfit::Numbers(format!("{}: a number that is not 0 rounds to 0", number())));
+            }
+            found.key = Some(key);
+            for (which, mistake) in checked.mistakes.iter().enumerate() {
+                if !matches!(mistake.slip, Slip::Fault(_)) {
+                    self.mistake(at, which, &mut found)?;
+                }
+            }
+            return Ok(found);
+        }
+        found.key = Some(key);
+        Ok(found)
+    }
+
+    /// What mistakes give that are another meaning of a call.
+    fn patched(&mut self, at: usize, found: &mut Found) -> Result<(), Unfit> {
+        let question = self.question;
+        for (which, mistake) in question.parts[at].mistakes.iter().enumerate() {
+            if self.strict && found.key.is_some() && matches!(mistake.slip, Slip::Fault(_)) {
+                self.mistake(at, which, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a mistake gives; another answer than the key and than all others.
+    fn mistake(&mut self, at: usize, which: usize, found: &mut Found) -> Result<(), Unfit> {
+        let question = self.question;
+        let (part, checked) = (&question.question.parts[at], &question.parts[at]);
+        let mistake = &checked.mistakes[which];
+        let places = if let AnswerSpec::Value(value) = &part.answer { value.places } else { None };
+        let gives = gives(mistake, (question, checked), &self.drawn, &mut self.worked, places, self.catalog)
+            .map_err(|reason| Unfit::Numbers(format!("mistake `{}`: {reason}", mistake.says)))?;
+        if found.key.as_ref().is_some_and(|key| key.rows() == gives.rows()) {
+            return Err(Unfit::Numbers(format!("mistake `{}` gives the key", mistake.says)));
+        }
+        let alike = found.mistakes.iter().position(|other| other.as_ref().is_some_and(|o| o.rows() == gives.rows()));
+        if let Some(other) = alike {
+            let other = &checked.mistakes[other].says;
+            return Err(Unfit::Numbers(format!("mistakes `{}` and `{other}` give the same", mistake.says)));
+        }
+        found.mistakes[which] = Some(gives);
+        Ok(())
+    }
+
+    /// The engine's word on the keys.
+    fn confirm(&self, parts: &[usize], all: &[Found]) -> Result<(), Unfit> {
+        let checked = |at: &usize| &self.question.parts[*at];
+        let asked: Vec<(usize, &Numbers, &Expr)> = parts
+            .iter()
+            .zip(all)
+            .filter_map(|(at, found)| {
+                let expr = checked(at).beside.as_ref().or(checked(at).of.as_ref())?;
+                Some((*at, found.numbers.as_ref()?, expr))
+            })
+            .collect();
+        let exprs: Vec<&Expr> = asked.iter().map(|(_, _, expr)| *expr).collect();
+        let balls = enclosed_all(&self.question.law, &exprs, &self.drawn, standard(), self.catalog);
+        let wrong = |at: usize, reason: String| {
+            Unfit::Question(format!("part {}", at + 1), format!("`of` and its check differ: {reason}"))
+        };
+        let balls = balls.map_err(|reason| wrong(0, reason))?;
+        for ((at, key, _), balls) in asked.into_iter().zip(balls) {
+            let balls = balls.map_err(|reason| wrong(at, reason))?;
+            match agrees(key, &balls, &|text| ball_of(text, self.catalog)) {
+                Judgment::Right => {}
+                Judgment::Undecided(reason) => return Err(Unfit::Numbers(reason)),
+                Judgment::Wrong(reason) => return Err(wrong(at, reason)),
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, at: usize, found: Found, (seed, label): (u64, &[&str])) -> Result<PosedPart, Unfit> {
+        let question = self.question;
+        let (part, checked) = (&question.question.parts[at], &question.parts[at]);
+        let number = format!("part {}", at + 1);
+        let mut stream = Stream::new(seed, &[label, &[number.as_str()]].concat());
+        let wrong = |reason: String| Unfit::Question(number.clone(), reason);
+        let says = checked.mistakes.iter().map(|mistake| mistake.says.clone());
+        let given = found.mistakes.into_iter();
+        let mistakes: Vec<Mistaken> =
+            says.zip(given).filter_map(|(says, gives)| Some(Mistaken { says, numbers: gives?.numbers() })).collect();
+        let answer = match &part.answer {
+            AnswerSpec::Value(_) | AnswerSpec::Shape(_) => {
+                let key = found.numbers.ok_or_else(|| wrong("expected a formula".to_owned()))?;
+                let mut choices = Vec::new();
+                if let AnswerSpec::Value(value) = &part.answer
+                    && value.choices
+                    && self.strict
+                {
+                    let all: Vec<&Numbers> =
+                        std::iter::once(&key).chain(mistakes.iter().map(|mistake| &mistake.numbers)).collect();
+                    choices = stream.shuffled(all.len()).into_iter().map(|at| all[at].clone()).collect();
+                }
+                Answer::Numbers { key, choices }
+            }
+            AnswerSpec::Largest(_) => Answer::Largest(found.largest),
+            AnswerSpec::Choice(choice) => Answer::Choice(stream.shuffled(choice.wrong.len() + 1)),
+            AnswerSpec::Statements(statements) => {
+                let (right, wrong) = (statements.right.len(), statements.wrong.len());
+                let order = stream.shuffled(right + wrong);
+                let mut picked: Vec<usize> = order[..statements.pick].to_vec();
+                // One of each kind at least.
+                for kind in [true, false] {
+                    if picked.iter().all(|at| (*at < right) != kind)
+                        && let Some(other) = order.iter().find(|at| (**at < right) == kind)
+                    {
+                        picked[0] = *other;
+                    }
+                }
+                Answer::Statements(
+                    picked.into_iter().map(|at| if at < right { (true, at) } else { (false, at - right) }).collect(),
+                )
+            }
+            AnswerSpec::Ordering(ordering) => {
+                let n = ordering.lines.len();
+                let mut order = stream.shuffled(n + ordering.strangers.len());
+                if order.iter().filter(|at| **at < n).is_sorted() {
+                    order.rotate_left(1);
+                }
+                Answer::Ordering(order)
+            }
+            AnswerSpec::Expression(_) => {
+                self.related(checked, BinaryOp::Eq, at).map_err(wrong)?;
+                Answer::AsWritten
+            }
+            AnswerSpec::Design(_) => {
+                self.related(checked, BinaryOp::Le, at).map_err(wrong)?;
+                Answer::AsWritten
+            }
+            AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
+        };
+        Ok(PosedPart { at, answer, mistakes })
+    }
+
+    /// The value of a formula of the question, with the steps that it needs.
+    fn value(&mut self, of: Option<&Expr>) -> Result<Exactly, String> {
+        let of = of.ok_or("expected a formula")?;
+        let value = self.worked.work_for(&self.question.law, of).and_then(|()| self.worked.value(of));
+        value.map_err(|error| error.to_string())
+    }
+
+    /// For each row the column of its largest entry, which has no equal.
+    fn largest(&mut self, part: &CheckedPart) -> Result<Vec<usize>, String> {
+        let Exactly::Matrices(m) = self.value(part.of.as_ref())? else {
+            return Err("expected a matrix".to_owned());
+        };
+        let mut columns = Vec::new();
+        for row in m.data.chunks(m.cols.max(1)) {
+            let mut best = 0;
+            for (at, x) in row.iter().enumerate().skip(1) {
+                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_gt() {
+                    best = at;
+                }
+            }
+            for (at, x) in row.iter().enumerate().filter(|(at, _)| *at != best) {
+                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_eq() {
+                    return Err(format!("columns {} and {} of a row are equal", best + 1, at + 1));
+                }
+            }
+            columns.push(best + 1);
+        }
+        Ok(columns)
+    }
+
+    /// Whether the two formulas of a part stand in a relation, exactly.
+    fn related(&mut self, part: &CheckedPart, op: BinaryOp, at: usize) -> Result<(), String> {
+        let (Some(left), Some(right)) = (&part.of, &part.beside) else {
+            return Err("expected two formulas".to_owned());
+        };
+        let relation = Expr { kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 };
+        self.worked.work_for(&self.question.law, &relation).map_err(|error| error.to_string())?;
+        match self.worked.holds(&relation) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(format!("part {}: expected `{}` between its formulas, got none", at + 1, op.symbol())),
+            Err(reason) => Err(reason.to_string()),
+        }
+    }
+}

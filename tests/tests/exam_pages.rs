@@ -1,0 +1,129 @@
+//! Sheets and keys of every problem set in a browser: nothing leaves the page, nothing is clipped, every text can be read. Needs Chromium.
+
+#![expect(clippy::disallowed_methods, reason = "reads and changes the pages of an exam, and starts a browser")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qkvet_tests::{root, run};
+
+const SETS: [&str; 6] = [
+    "cs189-discussion-10",
+    "cs114b-written-4",
+    "csci5922-problem-set-4",
+    "transformer-worksheet",
+    "tiny-head",
+    "attention-in-depth",
+];
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// A narrow window, and one as wide as a screen.
+const WIDTHS: [u32; 2] = [720, 1280];
+
+/// Writes what is wrong with a page into its title: boxes that leave the page or their own box, and texts of too little contrast.
+const CHECK: &str = r"
+const wrong = [];
+const width = document.documentElement.clientWidth;
+const say = (element, what) => wrong.push(what + ' at ' + element.tagName + ': ' + element.textContent.trim().slice(0, 40));
+if (document.documentElement.scrollWidth > width) wrong.push('the page is wider than its window');
+const light = (rgb) => {
+  const [r, g, b] = rgb.map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const color = (text) => { const n = text.match(/[\d.]+/g).map(Number); return { rgb: n.slice(0, 3), opaque: n.length < 4 || n[3] > 0.99 }; };
+const behind = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const found = color(getComputedStyle(e).backgroundColor);
+    if (found.opaque) return found.rgb;
+  }
+  return [255, 255, 255];
+};
+let texts = 0;
+for (const element of document.body.querySelectorAll('*')) {
+  const box = element.getBoundingClientRect();
+  if (box.width > 0 && (box.right > width + 1 || box.left < -1)) say(element, 'out of the page');
+  const style = getComputedStyle(element);
+  if (style.overflowX === 'hidden' && element.scrollWidth > element.clientWidth + 1) say(element, 'clipped');
+  const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  if (!own || box.width === 0) continue;
+  texts += 1;
+  const ink = element.ownerSVGElement ? style.fill : style.color;
+  if (!ink.startsWith('rgb')) continue;
+  const [a, b] = [light(color(ink).rgb), light(behind(element))];
+  const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (contrast < 4.5) say(element, 'a contrast of ' + contrast.toFixed(2));
+}
+document.title = 'checked ' + texts + ' texts; ' + (wrong.length ? 'wrong: ' + wrong.slice(0, 5).join(' | ') : 'all right');
+";
+
+fn browser() -> Option<&'static str> {
+    BROWSERS.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
+}
+
+/// The title of the page after the script, in a window of this width.
+fn checked(browser: &str, page: &str, folder: &Path, width: u32) -> String {
+    let path = folder.join("checked.html");
+    let script = format!("<script>addEventListener('load', () => {{{CHECK}}})</script></body>");
+    assert!(page.contains("</body>"), "a page without an end");
+    fs::write(&path, page.replacen("</body>", &script, 1)).expect("a page");
+    let out = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--window-size={width},1000"))
+        .arg(&path)
+        .output()
+        .expect("a browser");
+    let dom = String::from_utf8_lossy(&out.stdout);
+    let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    title.map(|(title, _)| title.to_owned()).unwrap_or_default()
+}
+
+fn pages(out: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = ["student", "key"]
+        .iter()
+        .flat_map(|part| fs::read_dir(out.join(part)).expect("a folder of the exam"))
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "html"))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn pages_of_every_set_fit_their_window_and_can_be_read() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut wrong = Vec::new();
+    for set in SETS {
+        let out = folder.path().join(set);
+        run(root(), &["exam", "build", set, "--seed", "9", "--out", &out.display().to_string()]).expect(0, &[]);
+        let pages = pages(&out);
+        assert_eq!(pages.len(), 2, "{set}");
+        for path in pages {
+            let page = fs::read_to_string(&path).expect("a page");
+            for width in WIDTHS {
+                let title = checked(browser, &page, folder.path(), width);
+                if !title.ends_with("all right") {
+                    wrong.push(format!("{} at {width}: {title}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_check_of_pages_finds_what_is_wrong() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = |body: &str| format!("<!doctype html><html><head><title>x</title></head><body>{body}</body></html>");
+    for (body, expected) in [
+        ("<p>Good.</p>", "checked 1 texts; all right"),
+        ("<p style='width: 2000px'>Wide.</p>", "wider"),
+        ("<p style='width: 40px; overflow: hidden; white-space: nowrap'>Much too long for it.</p>", "clipped at P"),
+        ("<p style='color: #aaa'>Pale.</p>", "a contrast of 2.3"),
+    ] {
+        let title = checked(browser, &page(body), folder.path(), 720);
+        assert!(title.contains(expected), "{body}: {title}");
+    }
+}
