@@ -11,12 +11,16 @@ use qkvet_spec::Call;
 
 const TOKEN: &str = "qk1:value;float32;causal;scale=0.5;mask=1x1x1x2:01;Q=1x1x1x1:0;K=1x1x2x1:0,1;V=1x1x2x1:0,1";
 
-static READER: LazyLock<AnswerReader> = LazyLock::new(|| AnswerReader::new().expect("a folder"));
+thread_local! {
+    static READER: AnswerReader = AnswerReader::new().expect("a folder");
+}
 static CALL: LazyLock<Option<Call>> = LazyLock::new(|| call_of(&from_token(TOKEN).ok()?).ok());
 
 fuzz_target!(|line: &[u8]| {
-    let _ = READER.hello(line);
-    if let Some(call) = &*CALL {
-        let _ = READER.reply(line, 7, call);
-    }
+    READER.with(|reader| {
+        let _ = reader.hello(line);
+        if let Some(call) = &*CALL {
+            let _ = reader.reply(line, 7, call);
+        }
+    });
 });

@@ -81,7 +81,11 @@ fn what_is_wrong_around_the_heads_is_named() {
         ("heads, -1).swapaxes(1, 2)", "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)", "QK434"),
         ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
         ("/ np.sqrt(q.shape[3])", "/ np.sqrt(q.shape[1] * q.shape[3])", "QK1"),
-        ("    q, k, v = split", "    x_q *= 2\n    q, k, v = split", "QK601"),
+        (
+            "    return (heads_of(q, k, v, causal, mask).astype(x_q.dtype) @ w_o)",
+            "    x_q *= 2\n    return (heads_of(q, k, v, causal, mask).astype(x_q.dtype) @ w_o)",
+            "QK601",
+        ),
     ] {
         let folder = changed(text, by);
         check(folder.path(), "layer.py:layer", &[]).expect(1, &[code]);

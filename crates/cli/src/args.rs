@@ -4,6 +4,7 @@ mod grading;
 mod init;
 mod onnx;
 mod output;
+mod probe;
 mod snapshot;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ pub(crate) use grading::{ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, Grad
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use onnx::{OnnxFormat, OnnxRunArgs};
 pub(crate) use output::{OutputArgs, Wish};
+pub(crate) use probe::{ProbeArgs, ProbeFormat};
 pub(crate) use snapshot::{
     KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
     SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
@@ -557,30 +559,6 @@ pub(crate) struct DoctorArgs {
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ProbeArgs {
-    /// What to probe, as for `qkvet check`
-    pub(crate) target: String,
-    /// Format of query, key and value: float64, float32, bfloat16 or float16
-    #[arg(long, default_value = "float32", value_name = "FORMAT")]
-    pub(crate) dtype: String,
-    /// Output
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) format: ProbeFormat,
-    #[command(flatten)]
-    pub(crate) on: TargetArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ProbeFormat {
-    /// For people, with the YAML at the end
-    Human,
-    /// One JSON document on stdout
-    Json,
-    /// Conventions for qkvet.yaml and the patch of the standard, evidence in comments
-    Yaml,
 }
 
 #[derive(Debug, clap::Args)]

@@ -67,7 +67,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         TARGET
     } else if verdict.is_finding() {
         FINDINGS
-    } else if verdict.is_checked() {
+    } else if verdict.is_checked() || again.was.is_some() && no_longer_shows(&outcome) {
         HELD
     } else {
         NOTHING
@@ -158,9 +158,14 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
     Ok(Again { case, law, target, conventions, contracts, was: None })
 }
 
+/// Whether what was answered is right: also where a later call of the case is declined, as it was when the case was found.
+fn no_longer_shows(outcome: &Outcome) -> bool {
+    outcome.verdict == Verdict::Pass || outcome.verdict == Verdict::Unsupported && !outcome.calls.is_empty()
+}
+
 fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     let law = &again.law;
-    let fixed = again.was.as_ref().filter(|_| outcome.verdict == Verdict::Pass);
+    let fixed = again.was.as_ref().filter(|_| no_longer_shows(outcome));
     let word = if fixed.is_some() { "FIXED" } else { outcome.verdict.word() };
     say!("{word}  {}: {}", law.law.law, law.law.title);
     if let Some(was) = fixed {

@@ -20,8 +20,8 @@ class Verdict:
     """What is known of one output.
 
     `verdict` is the word: `PASS`, `FAIL`, `SUSPECT` or `INCONCLUSIVE`. `margin` is the largest distance over its bound; it
-    is at most 1 where nothing is wrong, and `None` where an assertion about a large call (2**20 weights and more) held without
-    measuring it. `contract` is what it was judged by.
+    is at most 1 where nothing is wrong, and `None` where an assertion about a large call (2**20 weights and more,
+    float32) held without measuring it. `contract` is what it was judged by.
     """
 
     verdict: str

@@ -16,7 +16,7 @@ The target consistently follows a legitimate convention that it does not declare
 To do: declare it with the --convention of the hint, or in qkvet.yaml; or change the target";
 
 const FIXED: &str = "\
-Of `qkvet replay`: the case showed a finding when it was stored, and passes now.";
+Of `qkvet replay`: the case showed a finding when it was stored, and what the target answers now is right.";
 
 fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
