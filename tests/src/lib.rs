@@ -11,6 +11,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+/// The problem sets of `specs/exams`.
+pub const PROBLEM_SETS: [&str; 6] = [
+    "cs189-discussion-10",
+    "cs114b-written-4",
+    "csci5922-problem-set-4",
+    "transformer-worksheet",
+    "tiny-head",
+    "attention-in-depth",
+];
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

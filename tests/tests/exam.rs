@@ -6,16 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use qkvet_spec::{Catalog, parse_yaml};
-use qkvet_tests::{Finished, root, run};
-
-const SETS: [&str; 6] = [
-    "cs189-discussion-10",
-    "cs114b-written-4",
-    "csci5922-problem-set-4",
-    "transformer-worksheet",
-    "tiny-head",
-    "attention-in-depth",
-];
+use qkvet_tests::{Finished, PROBLEM_SETS, root, run};
 
 fn build(set: &str, out: &Path, seed: &str) -> Finished {
     let out = out.display().to_string();
@@ -42,7 +33,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn every_set_builds_the_same_bytes_twice_and_verifies() {
-    for set in SETS {
+    for set in PROBLEM_SETS {
         let folder = tempfile::tempdir().expect("a folder");
         let (one, two) = (folder.path().join("one"), folder.path().join("two"));
         build(set, &one, "2026").expect(0, &["2 variants"]);
@@ -158,7 +149,7 @@ fn a_question_of_ones_own_is_a_file_and_its_errors_point_at_the_line() {
 
 #[test]
 fn what_is_built_in_is_listed() {
-    run(root(), &["exam", "list"]).expect(0, &[&SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
+    run(root(), &["exam", "list"]).expect(0, &[&PROBLEM_SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
     run(root(), &["exam", "build", "tiny", "--seed", "1", "--out", "never"]).expect(2, &["known:"]);
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, python, root, run};
+use qkvet_tests::{Finished, PROBLEM_SETS, has_python, python, root, run};
 
 const FORMATS: [&str; 7] = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"];
 const SEED: &str = "987654321";
@@ -40,14 +40,7 @@ fn bytes(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn every_set_goes_into_every_format_that_reads_it_back() {
-    for set in [
-        "cs189-discussion-10",
-        "cs114b-written-4",
-        "csci5922-problem-set-4",
-        "transformer-worksheet",
-        "tiny-head",
-        "attention-in-depth",
-    ] {
+    for set in PROBLEM_SETS {
         let folder = tempfile::tempdir().expect("a folder");
         build(set, folder.path());
         for format in FORMATS {

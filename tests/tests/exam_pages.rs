@@ -6,16 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{root, run};
+use qkvet_tests::{PROBLEM_SETS, root, run};
 
-const SETS: [&str; 6] = [
-    "cs189-discussion-10",
-    "cs114b-written-4",
-    "csci5922-problem-set-4",
-    "transformer-worksheet",
-    "tiny-head",
-    "attention-in-depth",
-];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// A narrow window, and one as wide as a screen.
 const WIDTHS: [u32; 2] = [720, 1280];
@@ -96,7 +88,7 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut wrong = Vec::new();
-    for set in SETS {
+    for set in PROBLEM_SETS {
         let out = folder.path().join(set);
         run(root(), &["exam", "build", set, "--seed", "9", "--out", &out.display().to_string()]).expect(0, &[]);
         let pages = pages(&out);

@@ -30,6 +30,14 @@ pub(crate) fn catalog() -> PyResult<&'static Catalog> {
     embedded().map_err(invalid)
 }
 
+/// Whether names of conventions and contracts are known, and the contracts of these formats.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+pub(crate) fn declared(dtypes: Vec<String>, conventions: Vec<String>, contracts: Vec<String>) -> PyResult<()> {
+    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+    Declared::new(&conventions, &contracts, &dtypes).map(drop).map_err(invalid)
+}
+
 /// A run, or one shard of it, which is written to a file: the summary as JSON, and the report for people.
 #[pyfunction]
 #[pyo3(signature = (answered, name, info, suite, seed, laws, dtypes, conventions, contracts, fail_fast, shard = None))]

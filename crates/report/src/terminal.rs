@@ -158,6 +158,11 @@ pub fn finding(finding: &Finding) -> String {
     out
 }
 
+fn checked_cases(summary: &Summary) -> usize {
+    let counts = |verdict: &Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
+    Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(counts).sum()
+}
+
 /// So many times more cases declined than checked are worth a hint.
 const FEW: usize = 9;
 const WANTED: &str = "nearly all cases were declined, for the reasons above. Most set `scale`, and have several items and heads, and \
@@ -194,8 +199,7 @@ pub fn coverage(summary: &Summary) -> String {
         let (more, cases) = (others.len(), count(others.iter().sum()));
         row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
     }
-    let taken: usize = covered.laws.values().sum();
-    if covered.declined.values().sum::<usize>() > FEW * taken {
+    if covered.declined.values().sum::<usize>() > FEW * checked_cases(summary) {
         wrapped(&mut out, "hint", WANTED);
     }
     for warning in &summary.warnings {
@@ -282,8 +286,7 @@ fn formats(summary: &Summary) -> String {
 /// The last line: what it comes to.
 pub fn exit_line(summary: &Summary) -> String {
     let total = |word: Verdict| summary.counts.get(word.word()).copied().unwrap_or(0);
-    let checked: usize =
-        Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(|verdict| total(*verdict)).sum();
+    let checked = checked_cases(summary);
     let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
     let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
     let undecided = match total(Verdict::Inconclusive) {

@@ -139,6 +139,9 @@ fn each_kind_of_change_is_seen() {
         ((Pass, 0.26, ""), (Pass, 0.12, ""), vec![Change::SmallerError]),
         ((Fail, 9.0, NAMED), (Fail, 12.0, NAMED), none.clone()),
         ((Fail, 9.0, NAMED), (Fail, 70.0, NAMED), vec![Change::LargerError]),
+        // NaN has no band.
+        ((Fail, 9.0, NAMED), (Fail, -1.0, NAMED), vec![Change::LargerError]),
+        ((Fail, -1.0, NAMED), (Fail, 9.0, NAMED), vec![Change::SmallerError]),
     ] {
         assert_eq!(change(before, now), expected, "{before:?} {now:?}");
     }

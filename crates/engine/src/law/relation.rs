@@ -84,7 +84,7 @@ fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
     let margin = if hard > 0.0 && hard.is_finite() { distance / hard } else { 0.0 };
     // A NaN distance fails: nothing that is not a number lies within a bound. Without one nothing is known.
     if distance.is_nan() && !hard.is_infinite() || distance > hard {
-        (Verdict::Fail, if hard > 0.0 { distance / hard } else { f64::INFINITY })
+        (Verdict::Fail, if hard > 0.0 && !distance.is_nan() { distance / hard } else { f64::INFINITY })
     } else if hard.is_infinite() {
         (Verdict::Inconclusive, 0.0)
     } else if distance > soft {
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn nan_never_passes_for_a_number() {
         let nan = Ball::exact(f64::NAN);
-        assert_eq!(equal(ball(f64::NAN, 1e9, 1e9), Ball::exact(0.0)).0, Verdict::Fail);
+        assert_eq!(equal(ball(f64::NAN, 1e9, 1e9), Ball::exact(0.0)), (Verdict::Fail, f64::INFINITY));
         assert_eq!(equal(ball(f64::NAN, f64::INFINITY, f64::INFINITY), Ball::exact(0.0)).0, Verdict::Inconclusive);
         assert_eq!(at_most(nan, Ball::exact(1.0)).0, Verdict::Fail);
         assert_eq!(equal(nan, nan).0, Verdict::Pass);

@@ -118,6 +118,8 @@ def cases(
 ) -> Cases:
     """The cases of a suite, the same for the same arguments on every machine; of `option`, if given, those that use all of these."""
     wanted = set(listed(option))
+    if unknown := wanted - set(_native.OPTIONS):
+        raise ValueError(f"option: expected one of {', '.join(_native.OPTIONS)}, got {', '.join(sorted(unknown))}")
     found = (Case(native) for native in _native.cases(suite, seed, listed(law), listed(dtype)))
     return Cases([case for case in found if wanted <= set(case.options)], known or {})
 

@@ -3,6 +3,7 @@ from typing import Any
 
 __version__: str
 CALLER: str
+OPTIONS: list[str]
 
 Bits = tuple[str, list[int], bytes]
 
@@ -40,6 +41,7 @@ class Case:
 
 def cases(suite: str, seed: int, laws: list[str], dtypes: list[str]) -> list[Case]: ...
 def case_of_token(text: str) -> Case: ...
+def declared(dtypes: list[str], conventions: list[str], contracts: list[str]) -> None: ...
 def check(
     answered: Callable[..., Any],
     name: str,

@@ -44,6 +44,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     name = config.getoption("--qkvet-target")
     if name is None:
         return
+    from . import _native
     from ._case import cases
 
     try:
@@ -55,6 +56,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
             law=config.getoption("--qkvet-law"),
             dtype=config.getoption("--qkvet-dtype"),
         )
+        formats = sorted({case.dtype for case in found})
+        _native.declared(formats, config.getoption("--qkvet-convention"), config.getoption("--qkvet-contract"))
     except (ValueError, OSError) as error:
         raise pytest.UsageError(f"--qkvet-target {name}: {error}") from None
     for law, dtype in dict.fromkeys((case.law, case.dtype) for case in found):
@@ -166,22 +169,29 @@ _parts: list[str] = []
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Any:
-    """When all parts are there: an entry of the known deviations that is gone, expired or about nothing fails, as a test of its own."""
+    """When all parts are there: an entry of the known deviations that is gone, expired or about nothing fails, as a test of its own, and
+    so does a target that declined everything."""
     _parts.clear()
     result = yield
     config = session.config
     if config.getoption("--qkvet-target") is None or hasattr(config, "workerinput") or not _parts:
         return result
     known = _known(config)
-    for number, text in enumerate(_outcome(config, _parts, known)["stale"] if known is not None else (), 1):
-        node = f"qkvet::known::{number}"
+    found = _outcome(config, _parts, known)
+    wrong = {
+        f"qkvet::known::{number}": f"STALE  {text}\n  an entry of {known}"
+        for number, text in enumerate(found["stale"] if known is not None else (), 1)
+    }
+    if found["declined"] is not None:
+        wrong["qkvet::checked"] = f"nothing was checked: {found['declined']}"
+    for node, told in wrong.items():
         for when, outcome in (("setup", "passed"), ("call", "failed"), ("teardown", "passed")):
             report = pytest.TestReport(
                 nodeid=node,
-                location=(str(known), None, node),
+                location=(str(known or node), None, node),
                 keywords={},
                 outcome=outcome,
-                longrepr=f"STALE  {text}\n  an entry of {known}" if when == "call" else None,
+                longrepr=told if when == "call" else None,
                 when=when,
             )
             config.hook.pytest_runtest_logreport(report=report)

@@ -118,9 +118,6 @@ fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, mo
             plot.tick_up(up(n), &n.to_string());
         }
     }
-    if let Some((n_q, n_k)) = witness {
-        plot.mark(1, across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
-    }
     for ((n_q, n_k), place) in places.iter().take(most) {
         let about =
             format!("n_q={n_q}, n_k={n_k}: {} wrong of {}", count(place.wrong), count(place.wrong + place.held));
@@ -129,6 +126,10 @@ fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, mo
         } else {
             plot.mark(0, across(*n_k), up(*n_q), &about);
         }
+    }
+    // Last, so that nothing covers it: a witness was made smaller, where cases of the suite may have held.
+    if let Some((n_q, n_k)) = witness {
+        plot.mark(1, across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
     }
     let wrong = places.values().filter(|place| place.wrong > 0).count();
     let square = if witness.is_some() { "; the square is the smallest witness" } else { "" };

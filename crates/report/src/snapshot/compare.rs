@@ -182,6 +182,8 @@ impl Part<'_> {
                 to.power() > from.power() + NOISE
                     && highest.get(&now.verdict).is_none_or(|highest| to.power() > *highest)
             }
+            // A failure without a number (NaN, infinity, another form) is farther out than any number.
+            (Some(_), None) => now.verdict == Verdict::Fail,
             _ => false,
         };
         let has_other_bits = self.exact && before.digest.is_some() && before.digest != now.digest;

@@ -85,9 +85,11 @@ class Caller:
         except (ValueError, TypeError) as error:
             return {"status": "refused", "reason": text(error) + place(error, self.folder)}
         except BaseException as error:
-            heads = given["query"][1][1:2] + given["key"][1][1:2]
-            grouped = "" if len(set(heads)) < 2 else "; %d query heads and %d key heads: decline those with NotImplementedError"
-            return self.failed(error, after=grouped and grouped % tuple(heads))
+            heads = given["query"][1][1], given["key"][1][1]
+            # What PyTorch raises for extents that do not fit.
+            is_of_heads = isinstance(error, RuntimeError) and heads[0] != heads[1] and "must match" in str(error)
+            hint = "; %d query heads and %d key heads are declined with NotImplementedError" % heads
+            return self.failed(error, after=hint if is_of_heads else "")
         try:
             answer = {"status": "ok", "tensors": self.collect(result, want)}
             answer["inputs_unchanged"] = getattr(self.function, "inputs_unchanged", True) and all(
