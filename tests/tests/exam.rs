@@ -149,7 +149,8 @@ fn a_question_of_ones_own_is_a_file_and_its_errors_point_at_the_line() {
 
 #[test]
 fn what_is_built_in_is_listed() {
-    run(root(), &["exam", "list"]).expect(0, &[&PROBLEM_SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
+    run(root(), &["exam", "list"])
+        .expect(0, &[&PROBLEM_SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
     run(root(), &["exam", "build", "tiny", "--seed", "1", "--out", "never"]).expect(2, &["known:"]);
 }
 

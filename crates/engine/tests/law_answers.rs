@@ -2,8 +2,8 @@
 //! something.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::interpret::interpret;
+use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
     Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning, Output, Response,
@@ -80,8 +80,7 @@ fn inputs_that_are_written_into_fail_under_every_law() {
     assert_eq!((found, place.starts_with("inputs of attention")), (Verdict::Fail, true), "{place}");
     let (_, place) = verdict(|_, right| overwrites(shifted(right)));
     assert!(!place.starts_with("inputs of"), "wrong numbers come first: {place}");
-    let (found, _) =
-        verdict(|n, right| if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) });
+    let (found, _) = verdict(|n, right| if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) });
     assert_eq!(found, Verdict::Fail);
 }
 

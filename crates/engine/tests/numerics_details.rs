@@ -40,7 +40,10 @@ fn check(name: &str, problem: &Problem) -> (f64, f64) {
         check_contains(&format!("{name}, {products:?}, radii"), &radii, &exact);
         check_contains(&format!("{name}, {products:?}, rows"), &rows, &exact);
         check_contains(&format!("{name}, {products:?}, full"), &full, &exact);
-        assert_eq!(format!("{:?}", (&rows.rows, &rows.value_abs_sum)), format!("{:?}", (&full.rows, &full.value_abs_sum)));
+        assert_eq!(
+            format!("{:?}", (&rows.rows, &rows.value_abs_sum)),
+            format!("{:?}", (&full.rows, &full.value_abs_sum))
+        );
         let n = problem.n_q * problem.d_v;
         assert_eq!([midpoints.rad.len(), radii.abar.len(), radii.rows.len()], [0; 3]);
         assert_eq!([midpoints.mid.len(), radii.rad.len(), full.abar.len()], [n; 3]);

@@ -43,7 +43,11 @@ fn what_certainly_keeps_a_contract_is_within_its_bound() {
                 let limit = bound.probable[at] + full.rad[at];
                 let (mid, far) = (full.mid[at], full.mid[at] + limit * 1.000_001 + f64::MIN_POSITIVE);
                 if mid.is_finite() && !(limit.is_finite() && (far - mid).abs() <= limit) {
-                    assert!(!keeps(&problem, &less, &contract, at, far), "{} {trial}: {far} at {at}", contract.contract);
+                    assert!(
+                        !keeps(&problem, &less, &contract, at, far),
+                        "{} {trial}: {far} at {at}",
+                        contract.contract
+                    );
                 }
                 assert!(!keeps(&problem, &less, &contract, at, f64::NAN), "{} {trial}: NaN at {at}", contract.contract);
                 for share in [0.01, 0.1, 0.5, 0.9, 0.99] {
@@ -77,7 +81,9 @@ fn what_ordinary_implementations_return_is_certain() {
         sum_rounded: false,
         sink_last: false,
     };
-    for contract in contracts().into_iter().filter(|contract| contract.weights == Dtype::Float32 && contract.operands.is_none()) {
+    for contract in
+        contracts().into_iter().filter(|contract| contract.weights == Dtype::Float32 && contract.operands.is_none())
+    {
         for seed in 0..6 {
             let plain = Problem::gaussian(seed, (16, 300, 64, 16), contract.dtype);
             let problem = match seed {

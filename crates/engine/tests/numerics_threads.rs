@@ -30,7 +30,9 @@ fn one_two_and_three_threads_give_the_same_bytes() {
     let jobs: Vec<_> = problems
         .iter()
         .flat_map(|problem| Products::ALL.map(|products| (problem, products)))
-        .flat_map(|(problem, products)| [Detail::Radii, Detail::Rows, Detail::Full].map(|detail| (problem, products, detail)))
+        .flat_map(|(problem, products)| {
+            [Detail::Radii, Detail::Rows, Detail::Full].map(|detail| (problem, products, detail))
+        })
         .collect();
     // Parallel over heads, as callers are, and over the rows of each.
     let all = |threads: usize| -> Vec<Vec<u8>> {

@@ -146,7 +146,15 @@ impl Ruler<'_> {
             return self.judgment(call, output);
         }
         let (contract, elements) = (self.contract.contract.clone(), output.output.data.len());
-        Judgment { verdict: Verdict::Pass, margin: None, contract, elements, refuted: 0, evidence: None, explanation: None }
+        Judgment {
+            verdict: Verdict::Pass,
+            margin: None,
+            contract,
+            elements,
+            refuted: 0,
+            evidence: None,
+            explanation: None,
+        }
     }
 
     /// The verdict on a case, explained if it fails.

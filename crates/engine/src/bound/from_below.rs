@@ -102,8 +102,7 @@ impl Known<'_> {
         let largest = |xs: &[f64]| xs[columns.clone()].iter().fold(0.0f64, |max, x| max.max(x.abs()));
         let (sum, output) = (largest(self.value_abs_sum), largest(self.mid) + largest(self.rad));
         let size = sum.max(output);
-        let ceiling =
-            Element { output, abar: size, deviation: 2.0 * size, value_abs_sum: sum, product_norm: size };
+        let ceiling = Element { output, abar: size, deviation: 2.0 * size, value_abs_sum: sum, product_norm: size };
         let (hard, probable) = self.row.element(c, &ceiling);
         hard.is_finite() && probable.is_finite()
     }

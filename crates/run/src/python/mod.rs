@@ -7,7 +7,7 @@ mod target;
 
 pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
-pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
 pub(crate) use config::A_LAYER;
+pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
 pub(crate) use place::source_place;
 pub use target::{CALLER, PythonTarget};
