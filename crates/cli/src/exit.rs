@@ -7,7 +7,7 @@ use qkvet_run::frozen::FileError;
 use qkvet_run::process::StartError;
 use qkvet_run::record::ShardError;
 use qkvet_run::runner::{RunError, StoreError};
-use qkvet_spec::{CaseRecord, Change, SnapshotOutcome, SpecError, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Summary, Verdict};
 
 /// Everything checked held.
 pub(crate) const HELD: u8 = 0;
@@ -64,7 +64,7 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.interrupted {
         return INTERRUPTED;
     }
-    let is_stale = summary.known.as_ref().is_some_and(|known| known.stale().next().is_some());
+    let is_stale = summary.known.as_ref().is_some_and(KnownOutcome::is_stale);
     if let Some(snapshot) = &summary.snapshot {
         return of_snapshot(snapshot, strict, is_stale);
     }
@@ -73,20 +73,19 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if evidence.clone().any(|evidence| evidence.broke_protocol) {
         return TARGET;
     }
-    let count = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
     let n_known =
         |verdict: Verdict| summary.records.iter().filter(is_known).filter(|record| record.verdict == verdict).count();
-    let is_wrong = |verdict: &Verdict| verdict.is_finding() && count(*verdict) > n_known(*verdict);
+    let is_wrong = |verdict: &Verdict| verdict.is_finding() && summary.count(*verdict) > n_known(*verdict);
     if summary.findings.iter().any(|finding| !finding.is_known()) || Verdict::ALL.iter().any(is_wrong) {
         return FINDINGS;
     }
     if is_stale {
         return FINDINGS;
     }
-    if Verdict::ALL.iter().all(|verdict| !verdict.is_checked() || count(*verdict) == 0) {
+    if summary.checked() == 0 {
         return NOTHING;
     }
-    if strict && count(Verdict::Suspect) + count(Verdict::Inconclusive) > 0 {
+    if strict && summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive) > 0 {
         return FINDINGS;
     }
     HELD

@@ -39,7 +39,8 @@ pub struct Bound {
     pub lse_hard: Vec<f64>,
     /// As `probable`, for the log-sum-exp of each query, `n_q` numbers.
     pub lse_probable: Vec<f64>,
-    /// Whether a format of the contract may overflow on the way to the output of each query: then it may be NaN, `n_q` entries.
+    /// Whether an output of the query has no hard bound because a format of the contract may overflow on the way: then it may be NaN,
+    /// `n_q` entries.
     pub overflows: Vec<bool>,
 }
 
@@ -81,12 +82,14 @@ pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) ->
     };
     for (i, stats) in enclosure.rows.iter().enumerate() {
         let row = Row::new(head, i, stats, &formats);
-        bound.overflows.push(row.overflows(&enclosure.value_abs_sum[i * head.d_v..(i + 1) * head.d_v]));
+        let columns = i * head.d_v..(i + 1) * head.d_v;
         for c in 0..head.d_v {
             let (hard, probable) = row.element(c, &Element::new(enclosure, i * head.d_v + c));
             bound.hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
             bound.probable.push(if probable.is_nan() { hard } else { probable.min(hard) });
         }
+        let is_unbounded = bound.hard[columns.clone()].iter().any(|hard| hard.is_infinite());
+        bound.overflows.push(is_unbounded && row.overflows(&enclosure.value_abs_sum[columns]));
         let (hard, probable) = row.lse();
         bound.lse_hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
         bound.lse_probable.push(if probable.is_nan() { hard } else { probable.min(hard) });

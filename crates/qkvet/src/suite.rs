@@ -10,7 +10,7 @@ use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::runner::{CaseSource, RunConfig, run, self_test};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, SpecError, Summary, Verdict};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, SpecError, Summary};
 
 use crate::Error;
 use crate::attention::{Attention, Supports};
@@ -227,7 +227,7 @@ impl Report {
 
     /// Whether something was checked and everything checked held.
     pub fn is_ok(&self) -> bool {
-        self.summary.findings.is_empty() && checked(&self.summary) > 0
+        self.summary.findings.is_empty() && self.summary.checked() > 0
     }
 
     /// Asserts that it is.
@@ -245,7 +245,7 @@ impl fmt::Display for Report {
         for finding in &self.summary.findings {
             writeln!(f, "{}\n", finding_text(finding))?;
         }
-        let n = checked(&self.summary);
+        let n = self.summary.checked();
         match self.summary.findings.len() {
             _ if n == 0 => {
                 let reasons = self.summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -256,10 +256,4 @@ impl fmt::Display for Report {
             findings => write!(f, "{findings} findings in {n} checked cases"),
         }
     }
-}
-
-/// How many cases were checked.
-pub(crate) fn checked(summary: &Summary) -> usize {
-    let total = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
-    Verdict::ALL.into_iter().filter(|verdict| verdict.is_checked()).map(total).sum()
 }

@@ -12,7 +12,7 @@ use qkvet_run::target::Again;
 use qkvet_spec::{Call, CheckedLaw, Dtype, Response, Summary, Target, Verdict};
 
 use crate::Error;
-use crate::suite::{Prepared, Suite, checked, plain};
+use crate::suite::{Prepared, Suite, plain};
 use crate::target::{Own, is_called};
 use crate::told::finding_text;
 
@@ -159,7 +159,7 @@ fn concluded(summary: &Summary) -> Result<Completion, Failed> {
     if !summary.findings.is_empty() {
         return Err(summary.findings.iter().map(finding_text).collect::<Vec<_>>().join("\n\n").into());
     }
-    if checked(summary) > 0 {
+    if summary.checked() > 0 {
         return Ok(Completion::Completed);
     }
     let reasons = summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");

@@ -81,13 +81,12 @@ fn told(finding: &Finding) -> (String, String) {
 }
 
 fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
-    let n = |verdict: Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
     let undecided = [
         (Verdict::Suspect, "cases are farther out than roundings of mean zero would be"),
         (Verdict::Inconclusive, "cases are undecided: their contract allows any number there"),
     ];
     let undecided = undecided.into_iter().filter_map(move |(verdict, text)| {
-        let n = n(verdict);
+        let n = summary.count(verdict);
         (n > 0).then(|| (verdict.word().to_owned(), format!("{} {text}", count(n))))
     });
     let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.clone()));

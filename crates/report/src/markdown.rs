@@ -71,11 +71,7 @@ pub fn markdown(summary: &Summary) -> String {
 }
 
 fn heading(summary: &Summary) -> String {
-    let checked: usize = Verdict::ALL
-        .iter()
-        .filter(|verdict| verdict.is_checked())
-        .filter_map(|verdict| summary.counts.get(verdict.word()))
-        .sum();
+    let checked = summary.checked();
     let target = code(&summary.run.target);
     let open = open_findings(summary).len();
     match open {

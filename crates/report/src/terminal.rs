@@ -102,7 +102,7 @@ fn settled_findings(summary: &Summary) -> String {
     for text in stale_lines(summary) {
         line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)));
     }
-    if let Some(known) = summary.known.as_ref().filter(|known| known.stale().next().is_some()) {
+    if let Some(known) = summary.known.as_ref().filter(|known| known.is_stale()) {
         row(&mut out, "", &format!("entries of {}", known.file));
     }
     if !out.is_empty() {
@@ -158,11 +158,6 @@ pub fn finding(finding: &Finding) -> String {
     out
 }
 
-fn checked_cases(summary: &Summary) -> usize {
-    let counts = |verdict: &Verdict| summary.counts.get(verdict.word()).copied().unwrap_or(0);
-    Verdict::ALL.iter().filter(|verdict| verdict.is_checked()).map(counts).sum()
-}
-
 /// So many times more cases declined than checked are worth a hint.
 const FEW: usize = 9;
 const WANTED: &str = "nearly all cases were declined, for the reasons above. Most set `scale`, and have several items and heads, and \
@@ -199,7 +194,7 @@ pub fn coverage(summary: &Summary) -> String {
         let (more, cases) = (others.len(), count(others.iter().sum()));
         row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
     }
-    if covered.declined.values().sum::<usize>() > FEW * checked_cases(summary) {
+    if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
         wrapped(&mut out, "hint", WANTED);
     }
     for warning in &summary.warnings {
@@ -285,8 +280,8 @@ fn formats(summary: &Summary) -> String {
 
 /// The last line: what it comes to.
 pub fn exit_line(summary: &Summary) -> String {
-    let total = |word: Verdict| summary.counts.get(word.word()).copied().unwrap_or(0);
-    let checked = checked_cases(summary);
+    let total = |verdict: Verdict| summary.count(verdict);
+    let checked = summary.checked();
     let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
     let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
     let undecided = match total(Verdict::Inconclusive) {

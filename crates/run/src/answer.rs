@@ -175,7 +175,7 @@ impl Ruler<'_> {
     pub fn explain(&self, calls: &[CallRecord]) -> Option<Explanation> {
         let work = |record: &CallRecord| {
             let d = record.call.dims();
-            [d.h_q, d.n_q, d.n_k, d.d_k + d.d_v].iter().fold(d.b, |product, n| product.saturating_mul(*n))
+            weights(&record.call).saturating_mul(d.d_k + d.d_v)
         };
         if calls.is_empty() || calls.iter().map(work).fold(0, usize::saturating_add) > MOST_WORK {
             return None;

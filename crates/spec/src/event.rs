@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tally::tally;
 use crate::verdict::{is_false, is_zero};
 use crate::{Evidence, KnownOutcome, Picture, SnapshotOutcome, Verdict, Witness, WorkedExample};
 
@@ -195,19 +196,23 @@ pub struct CaseRecord {
 #[serde(deny_unknown_fields)]
 pub struct Coverage {
     /// Cases checked for each law.
+    #[serde(deserialize_with = "tally")]
     pub laws: BTreeMap<String, usize>,
     /// Cases checked for each format.
+    #[serde(deserialize_with = "tally")]
     pub dtypes: BTreeMap<String, usize>,
     /// Cases checked with each option on.
+    #[serde(deserialize_with = "tally")]
     pub options: BTreeMap<String, usize>,
     /// Smallest and largest of each extent checked.
     pub sizes: BTreeMap<String, (usize, usize)>,
     /// Reasons for declining, with how many cases each.
+    #[serde(deserialize_with = "tally")]
     pub declined: BTreeMap<String, usize>,
     /// Largest distance over bound among passing cases, for each format.
     pub margins: BTreeMap<String, f64>,
     /// Rows of results by where the numbers come from that they were compared with.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tally")]
     pub references: BTreeMap<String, usize>,
     /// What this version never checks.
     pub unchecked: Vec<String>,
@@ -220,6 +225,7 @@ pub struct Summary {
     /// What was run.
     pub run: RunInfo,
     /// Cases of each verdict.
+    #[serde(deserialize_with = "tally")]
     pub counts: BTreeMap<String, usize>,
     /// Findings: conventions, then wrong results by number of cases, then what broke.
     pub findings: Vec<Finding>,
@@ -252,6 +258,16 @@ impl Finding {
 }
 
 impl Summary {
+    /// How many cases have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.counts.get(verdict.word()).copied().unwrap_or(0)
+    }
+
+    /// How many cases were checked.
+    pub fn checked(&self) -> usize {
+        Verdict::ALL.into_iter().filter(|verdict| verdict.is_checked()).map(|verdict| self.count(verdict)).sum()
+    }
+
     /// Whether every case of the suite was run that there is.
     pub fn is_whole(&self) -> bool {
         self.run.chosen.is_empty() && self.was_finished()

@@ -108,6 +108,11 @@ pub struct KnownOutcome {
 }
 
 impl KnownOutcome {
+    /// Whether there are entries that have to be changed.
+    pub fn is_stale(&self) -> bool {
+        self.stale().next().is_some()
+    }
+
     /// Entries that have to be changed.
     pub fn stale(&self) -> impl Iterator<Item = &KnownStatus> {
         self.entries.iter().filter(|status| status.state.is_stale())

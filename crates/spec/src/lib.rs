@@ -30,6 +30,7 @@ mod source;
 mod stream;
 mod suite;
 pub mod syntax;
+mod tally;
 mod verdict;
 pub mod wire;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tally::tally;
 use crate::verdict::is_false;
 use crate::{Finding, RunInfo};
 
@@ -80,10 +81,12 @@ pub struct OnnxReport {
     /// Version of the operators.
     pub opset: i64,
     /// Cases of each outcome.
+    #[serde(deserialize_with = "tally")]
     pub counts: BTreeMap<String, usize>,
     /// Reasons of the outcomes that have some, with how many cases each.
     pub reasons: BTreeMap<String, BTreeMap<String, usize>>,
     /// Why cases could not be stated in the operator, with how many each: they were not run.
+    #[serde(deserialize_with = "tally")]
     pub left_out: BTreeMap<String, usize>,
     /// What explains the cases that disagree, and how to see it again.
     pub findings: Vec<Finding>,

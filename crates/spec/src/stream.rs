@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tally::tally;
 use crate::verdict::is_false;
 use crate::{CaseRecord, Coverage, Finding, KnownOutcome, RunInfo, SnapshotOutcome, Summary};
 
@@ -38,6 +39,7 @@ pub enum StreamLine {
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// Cases of each verdict.
+    #[serde(deserialize_with = "tally")]
     pub counts: BTreeMap<String, usize>,
     /// Number of findings.
     pub findings: usize,

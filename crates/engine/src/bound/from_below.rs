@@ -58,27 +58,26 @@ struct Known<'a> {
 
 impl Known<'_> {
     fn keeps(&self, output: &[f64]) -> bool {
+        let mut columns = output.iter().copied().enumerate();
         if self.row.stats.exact.is_some() {
-            return output.iter().enumerate().all(|(c, x)| self.is_finite(c, c..c + 1) && self.column_keeps(c, *x));
+            return columns.all(|(c, x)| self.is_finite(c, c..c + 1) && self.column_keeps(c, x));
         }
         // One bound for the whole row, of the least that any column has, is enough for almost all of them.
         let least = self.value_abs_sum.iter().fold(f64::INFINITY, |least, sum| least.min(*sum));
         let floor = self.limit(0, &self.element(0.0, f64::INFINITY, least));
-        let reaches = |(x, (mid, rad)): (&f64, (&f64, &f64))| ((x - mid).abs() + rad) * (1.0 + 4.0 * U) <= floor;
-        let balls = self.mid.iter().zip(self.rad);
         self.is_finite(0, 0..output.len())
-            && (output.iter().zip(balls.clone()).fold(true, |all, column| all & reaches(column))
-                || output
-                    .iter()
-                    .zip(balls)
-                    .enumerate()
-                    .all(|(c, column)| reaches(column) || self.column_keeps(c, *column.0)))
+            && columns.all(|(c, x)| self.distance(c, x) <= floor || self.column_keeps(c, x))
+    }
+
+    /// Upper bound of the distance between `x` and the exact output.
+    fn distance(&self, c: usize, x: f64) -> f64 {
+        ((x - self.mid[c]).abs() + self.rad[c]) * (1.0 + 4.0 * U)
     }
 
     fn column_keeps(&self, c: usize, x: f64) -> bool {
         let (mid, rad) = (self.mid[c].abs(), self.rad[c]);
         let element = self.element((mid - rad).max(0.0), mid + rad, self.value_abs_sum[c]);
-        ((x - self.mid[c]).abs() + rad) * (1.0 + 4.0 * U) <= self.limit(c, &element)
+        self.distance(c, x) <= self.limit(c, &element)
     }
 
     /// An element of which every part is at most the true one, from `|O|` from below and above and `Σ|v|`.

@@ -32,7 +32,7 @@ pub struct Expected {
     pub probable: Vec<f64>,
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
-    /// Whether a format of the contract may overflow on the way to each row, `(b, h_q, n_q)`: then NaN refutes nothing.
+    /// Whether a row has no hard bound because a format of the contract may overflow on the way, `(b, h_q, n_q)`: then NaN refutes nothing.
     pub overflows: Vec<bool>,
 }
 

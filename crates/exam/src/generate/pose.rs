@@ -239,10 +239,11 @@ fn instance<'a>(
 impl Posed<'_> {
     /// How much work it is.
     pub fn load(&self) -> usize {
-        let key =
-            |part: &PosedPart| if let Answer::Numbers { key, .. } = &part.answer { Some(key.clone()) } else { None };
-        let keys: Vec<Numbers> = self.parts.iter().filter_map(key).collect();
-        load(&self.drawn, keys.iter())
+        let keys = self.parts.iter().filter_map(|part| match &part.answer {
+            Answer::Numbers { key, .. } => Some(key),
+            _ => None,
+        });
+        load(&self.drawn, keys)
     }
 
     /// The part as it is written.

@@ -11,7 +11,7 @@ mod shapes;
 use std::collections::BTreeMap;
 
 use askama::Template;
-use qkvet_spec::{CaseRecord, Catalog, Change, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Catalog, Change, KnownOutcome, Summary, Verdict};
 
 use self::conventions::{ConventionRow, conventions};
 use self::finding::{FindingView, finding};
@@ -149,7 +149,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
 
 /// Whether something fails.
 fn is_bad(summary: &Summary) -> bool {
-    let is_stale = summary.known.as_ref().is_some_and(|known| known.stale().next().is_some());
+    let is_stale = summary.known.as_ref().is_some_and(KnownOutcome::is_stale);
     match &summary.snapshot {
         Some(snapshot) => snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0 || is_stale,
         None => {
@@ -157,10 +157,6 @@ fn is_bad(summary: &Summary) -> bool {
             !open_findings(summary).is_empty() || summary.records.iter().any(is_wrong) || is_stale
         }
     }
-}
-
-fn counted(summary: &Summary, verdict: Verdict) -> usize {
-    summary.counts.get(verdict.word()).copied().unwrap_or(0)
 }
 
 /// How a verdict is colored; its word stands beside it.
@@ -175,7 +171,7 @@ fn kind(verdict: Verdict) -> &'static str {
 
 fn tiles(summary: &Summary) -> Vec<Tile> {
     let tile = |verdict: &Verdict| {
-        let n = counted(summary, *verdict);
+        let n = summary.count(*verdict);
         (n > 0).then(|| Tile { word: verdict.word(), count: count(n), kind: kind(*verdict) })
     };
     Verdict::ALL.iter().filter_map(tile).collect()

@@ -12,6 +12,8 @@ ONE = {
 }
 # Names of formats, as far as they were asked for: NumPy spells them anew each time.
 NAMES = {}
+# NumPy's formats by name, as far as they were asked for.
+KINDS = {}
 # Libraries of types, as far as they were asked for.
 LIBRARY_OF = {}
 # Larger tensors go by file.
@@ -32,7 +34,7 @@ class Numpy:
     name = "numpy"
 
     def __init__(self, device):
-        self.np, self.kinds = require("numpy"), {}
+        self.np = require("numpy")
         self.device = None
         if device is not None:
             raise LoadError("device", "numpy arrays have no device, got `%s`" % device, "choose torch or jax arrays")
@@ -46,9 +48,9 @@ class Numpy:
         return self.np.dtype(name)
 
     def make(self, dtype, shape, raw):
-        kind = self.kinds.get(dtype)
+        kind = KINDS.get(dtype)
         if kind is None:
-            kind = self.kinds[dtype] = self.dtype(dtype)
+            kind = KINDS[dtype] = self.dtype(dtype)
         return self.np.frombuffer(raw, kind).reshape(shape).copy()  # writable and aligned
 
     def swap(self, array):
@@ -83,7 +85,7 @@ class Jax(Numpy):
 
     def __init__(self, device):
         self.jax = require("jax")
-        self.np, self.kinds = require("numpy"), {}
+        self.np = require("numpy")
         self.device = device
         platform, _, index = (device or "").partition(":")
         try:
