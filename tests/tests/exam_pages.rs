@@ -67,6 +67,18 @@ fn checked(browser: &str, (page, is_key): (&str, bool), folder: &Path, width: u3
         .arg(&path)
         .output()
         .expect("a browser");
+    if let Ok(pictures) = std::env::var("QKVET_TEST_PICTURES") {
+        let set = folder.file_name().unwrap_or_default().to_string_lossy();
+        let picture = format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
+        Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+            .arg(format!("--screenshot={picture}"))
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .arg(format!("--window-size={width},6000"))
+            .arg(&path)
+            .output()
+            .expect("a browser");
+    }
     let dom = String::from_utf8_lossy(&out.stdout);
     let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     title.map(|(title, _)| title.to_owned()).unwrap_or_default()
@@ -97,7 +109,7 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
             let page = fs::read_to_string(&path).expect("a page");
             for width in WIDTHS {
                 let is_key = path.parent().is_some_and(|folder| folder.ends_with("key"));
-                let title = checked(browser, (&page, is_key), folder.path(), width);
+                let title = checked(browser, (&page, is_key), &out, width);
                 if !title.ends_with("all right") {
                     wrong.push(format!("{} at {width}: {title}", path.display()));
                 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use qkvet_spec::Summary;
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{has_python, run, shell};
+use qkvet_tests::{has_python, root, run, shell};
 use tempfile::TempDir;
 
 fn page(target: &str, args: &[&str]) -> (TempDir, Summary, String) {
@@ -174,64 +174,44 @@ fn browser() -> Option<PathBuf> {
     names.iter().flat_map(|name| folders.map(|folder| Path::new(folder).join(name))).find(|path| path.is_file())
 }
 
-/// The page as the browser has it after its script ran, and what it said on its console.
-fn opened(browser: &Path, folder: &Path, place: &str) -> (String, String) {
-    opened_with(browser, folder, place, &[])
-}
-
-fn opened_with(browser: &Path, folder: &Path, place: &str, flags: &[&str]) -> (String, String) {
-    let profile = folder.join("profile");
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=3000"])
-        .args(flags)
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(["--dump-dom", &format!("file://{}{place}", folder.join("page.html").display())])
-        .output()
-        .expect("a browser");
-    let console = String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).collect();
-    (String::from_utf8_lossy(&output.stdout).into_owned(), console)
+/// Where `cargo xtask pictures` wants pictures of pages.
+fn pictures() -> Option<String> {
+    std::env::var("QKVET_TEST_PICTURES").ok()
 }
 
 #[test]
-fn a_browser_shows_filters_and_links() {
-    let Some(browser) = browser() else { return };
+fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
+    let (Some(browser), Some(python)) = (browser(), qkvet_tests::python()) else { return };
     let folder = TempDir::new().expect("a folder");
-    // Two findings at least.
-    let wrong = "builtin:fault/window-off-by-one";
-    made(folder.path(), wrong, &[]);
+    made(folder.path(), "builtin:fault/window-off-by-one", &[]);
     let mut summary = summary(folder.path());
+    // One more to tell it from.
     let mut other = summary.findings[0].clone();
     other.title = "something else altogether".to_owned();
     other.cause = None;
     summary.findings.push(other);
     let text = serde_json::to_string(&summary).expect("a document");
     std::fs::write(folder.path().join("two.json"), text).expect("a file");
-    let again = run(folder.path(), &["report", "--from", "two.json", "--report", "html=page.html"]);
-    again.expect(0, &[]);
-    let hidden = |page: &str| -> Vec<bool> {
-        let tags = page.match_indices("<article").map(|(at, _)| &page[at..]);
-        tags.filter_map(|tag| tag.split_once('>')).map(|(tag, _)| tag.contains(" hidden=\"\"")).collect()
-    };
-    let (plain, console) = opened(&browser, folder.path(), "");
-    assert_eq!(console, "");
-    assert_eq!(hidden(&plain), [false, false]);
-    assert!(plain.contains(">2 of 2</output>"), "the script ran");
-    assert!(part(&plain, "id=\"finding-1\"", "</article>").contains("<title>Where this finding shows,"));
-    let (filtered, console) = opened(&browser, folder.path(), "#filter=ALTOGETHER%20something");
-    assert_eq!(console, "");
-    assert_eq!(hidden(&filtered), [true, false]);
-    let (linked, console) = opened(&browser, folder.path(), "#finding-1");
-    assert_eq!(console, "");
-    assert_eq!(hidden(&linked), [false, false]);
-    // The same page to those who like it dark: the button offers the other one.
-    for (flags, offered) in [(&[][..], "Dark"), (&["--force-dark-mode"], "Light")] {
-        let (page, console) = opened_with(&browser, folder.path(), "", flags);
-        assert_eq!(console, "");
-        assert_eq!(part(&page, "id=\"theme\"", "</button>").split('>').next_back(), Some(offered));
-        let finding = part(&page, "id=\"finding-1\"", "</article>");
-        let (cause, replay) = (summary.findings[0].cause.as_deref().expect("a cause"), &summary.findings[0].replay);
-        assert!(finding.contains(cause) && finding.contains(replay.as_str()), "{finding}");
-    }
+    run(folder.path(), &["report", "--from", "two.json", "--report", "html=page.html"]).expect(0, &[]);
+    let finding = &summary.findings[0];
+    let told = serde_json::json!({
+        "browser": browser,
+        "page": folder.path().join("page.html"),
+        "findings": summary.findings.len(),
+        "words": "SLIDING qk232",
+        "cause": finding.cause.as_deref().expect("a cause"),
+        "replay": finding.replay,
+        "pictures": pictures(),
+    });
+    let script = root().join("tests/python/report_page.py");
+    let read = Command::new(python).arg(script).arg(told.to_string()).output().expect("an interpreter");
+    let (stdout, stderr) = (String::from_utf8_lossy(&read.stdout), String::from_utf8_lossy(&read.stderr));
+    assert!(read.status.success(), "{stdout}{stderr}");
+    assert!(stdout.starts_with("interactive after "), "{stdout}");
+    // What the page says to run shows the finding.
+    let words: Vec<&str> = finding.replay.split(' ').collect();
+    assert_eq!(words[..2], ["qkvet", "replay"]);
+    run(folder.path(), &words[1..]).expect(1, &["QK232"]);
 }
 
 /// The colors that a rule of the style sheet names, as red, green and blue.

@@ -12,6 +12,7 @@ mod check;
 mod corpus;
 mod libraries;
 mod node;
+mod pictures;
 mod python;
 mod regen;
 mod schemas;
@@ -40,6 +41,7 @@ usage: cargo xtask TASK
   wild [ROW...]  check published packages against tests/wild/expected.json (downloads them)
   libraries [--candle]
                  write the tables of docs/libraries.md and docs/implementations.md (--candle: those of candle, which is built for it, and its tests)
+  pictures       write what pages look like in a browser into target/pictures, to be looked at
   wheel          build the Python package, with the command in it, into target/wheels
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         ["libraries", "--candle"] => libraries::run(libraries::Which::Candle),
         ["corpus"] => corpus::run(None),
         ["corpus", out] => corpus::run(Some(out)),
+        ["pictures"] => pictures::run(),
         ["wheel"] => wheel::run(),
         ["wild", rows @ ..] => wild::run(rows),
         ["help" | "-h" | "--help"] => {

@@ -47,7 +47,7 @@ fn weights(caption: &str, rows: &[Numbers], seen: &[String]) -> Figure {
     map.hatched(|i, j| !is_seen(i, j));
     map.written(|i, j| if is_seen(i, j) { short2(number(rows, i, j)) } else { String::new() });
     let about = format!(
-        "{} queries down, {} keys across; a fuller cell is a larger weight, and the {n_hidden} hatched cells are hidden keys",
+        "{} queries down, {} keys across; a fuller cell is a larger weight, from 0 to 1, and the {n_hidden} hatched cells are hidden keys",
         rows.len(),
         width(rows)
     );
@@ -66,7 +66,7 @@ fn errors(result: &str, rows: &[Numbers]) -> Figure {
     map.crossed(is_wrong);
     map.written(|i, j| if is_wrong(i, j) { String::new() } else { short2(number(rows, i, j)) });
     let about = format!(
-        "{} queries down, {} columns across; the {n_wrong} outlined and crossed cells are elements farther out than their bound allows",
+        "{} queries down, {} columns across; a fuller cell is nearer to its bound, and the {n_wrong} outlined and crossed cells are elements farther out than their bound allows",
         rows.len(),
         width(rows)
     );

@@ -1,0 +1,26 @@
+//! `cargo xtask pictures`: pages as they look in a browser, to be looked at after a change to them.
+
+use std::fs;
+
+use crate::step::{self, Failure};
+use crate::{python, test};
+
+/// Runs the tests of pages, which take the pictures.
+pub(crate) fn run() -> Result<(), Failure> {
+    let python = python::environment()?;
+    let folder = step::target_dir()?.join("pictures");
+    let failed = |error: std::io::Error| Failure::Setup(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(&folder).map_err(failed)?;
+    step::build()?;
+    step::run(
+        test::runner(&["--package", "qkvet-tests", "--test", "page", "--test", "exam_pages"])
+            .env("QKVET_TEST_PYTHON", &python)
+            .env("QKVET_TEST_PICTURES", &folder),
+    )?;
+    let taken = fs::read_dir(&folder).map_err(failed)?.count();
+    if taken == 0 {
+        return Err(Failure::Setup("no picture was taken: the tests of pages need a Chromium on this machine".to_owned()));
+    }
+    eprintln!("==> {taken} pictures in {}", folder.display());
+    Ok(())
+}
