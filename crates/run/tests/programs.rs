@@ -330,6 +330,16 @@ fn every_option_arrives_with_every_bit() {
     whole(&request, "key_offsets", &[0, 1, 4, 4]);
 }
 
+/// A name with a slip in it would else be an option that is never asked for.
+#[test]
+fn names_that_are_not_known_are_told() {
+    let config = exec("slips");
+    assert_eq!(check_with(&config, &small_call(), "Output("), 0);
+    let expected = "the program offers what qkvet does not know, and is not asked for it: dtypes \"fp32\", options \"casual\" \
+                    (did you mean `causal`?)";
+    assert_eq!(config.limits.watch.warnings(), [expected]);
+}
+
 /// What came later is not asked of a program that may never have heard of it.
 #[test]
 fn a_program_without_lists_is_asked_what_the_first_ones_knew() {

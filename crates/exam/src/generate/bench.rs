@@ -38,23 +38,23 @@ impl Bench<'_> {
         for at in parts {
             all.push(self.find(*at)?);
         }
-        for found in &mut all {
-            found.numbers = found.key.clone().map(Printed::numbers);
-        }
         if let Some(band) = self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len()) {
             let load = load(&self.drawn, all.iter().filter_map(|found| found.numbers.as_ref()));
             if !(band.low..=band.high).contains(&load) {
                 return Err(Unfit::Numbers(format!("a load of {load}, not of {} to {}", band.low, band.high)));
             }
         }
-        for (at, found) in parts.iter().zip(&mut all) {
-            self.patched(*at, found)?;
+        // What another meaning of a call gives asks the engine, which takes longest.
+        for is_fault in [false, true] {
+            for (at, found) in parts.iter().zip(&mut all) {
+                self.mistakes(*at, found, is_fault)?;
+            }
         }
         self.confirm(parts, &all)?;
         parts.iter().zip(all).map(|(at, found)| self.part(*at, found, stream)).collect()
     }
 
-    /// The key of a part and what mistakes give that need no engine.
+    /// The key of a part.
     fn find(&mut self, at: usize) -> Result<Found, Unfit> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
@@ -70,28 +70,18 @@ impl Bench<'_> {
         };
         let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
         let key = key.map_err(|reason| Unfit::Question(number(), reason))?;
-        let mut found = Found { mistakes: checked.mistakes.iter().map(|_| None).collect(), ..Found::default() };
-        if self.strict {
-            if !tiny && key.vanishes() {
-                return Err(Unfit::Numbers(format!("{}: a number that is not 0 rounds to 0", number())));
-            }
-            found.key = Some(key);
-            for (which, mistake) in checked.mistakes.iter().enumerate() {
-                if !matches!(mistake.slip, Slip::Fault(_)) {
-                    self.mistake(at, which, &mut found)?;
-                }
-            }
-            return Ok(found);
+        if self.strict && !tiny && key.vanishes() {
+            return Err(Unfit::Numbers(format!("{}: a number that is not 0 rounds to 0", number())));
         }
-        found.key = Some(key);
-        Ok(found)
+        let mistakes = checked.mistakes.iter().map(|_| None).collect();
+        Ok(Found { numbers: Some(key.clone().numbers()), key: Some(key), mistakes, ..Found::default() })
     }
 
-    /// What mistakes give that are another meaning of a call.
-    fn patched(&mut self, at: usize, found: &mut Found) -> Result<(), Unfit> {
+    /// What the mistakes in a part give: those that are another meaning of a call, or the others.
+    fn mistakes(&mut self, at: usize, found: &mut Found, is_fault: bool) -> Result<(), Unfit> {
         let question = self.question;
         for (which, mistake) in question.parts[at].mistakes.iter().enumerate() {
-            if self.strict && found.key.is_some() && matches!(mistake.slip, Slip::Fault(_)) {
+            if self.strict && found.key.is_some() && matches!(mistake.slip, Slip::Fault(_)) == is_fault {
                 self.mistake(at, which, found)?;
             }
         }

@@ -5,19 +5,22 @@ use std::fmt;
 
 use dashu_int::{IBig, Sign, UBig};
 use dashu_ratio::RBig;
+use smallvec::{SmallVec, smallvec};
 
 use super::interval::Interval;
 use crate::rational::Rational;
 
 /// `√n · x^k · y^l · …`: the prime factors of a squarefree `n`, ascending, and the powers of indeterminates, by their numbers. Without
-/// either it is 1.
+/// either it is 1. Most are one root of one prime, and kept where they stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Product {
-    powers: Vec<(u32, u32)>,
-    primes: Vec<u32>,
+    powers: SmallVec<[(u32, u32); 2]>,
+    primes: Primes,
 }
 
-const ONE: &Product = &Product { powers: Vec::new(), primes: Vec::new() };
+type Primes = SmallVec<[u32; 4]>;
+
+const ONE: &Product = &Product { powers: SmallVec::new_const(), primes: SmallVec::new_const() };
 
 impl Product {
     fn is_one(&self) -> bool {
@@ -30,8 +33,8 @@ impl Product {
 
     /// The product, and the whole number that comes out of the roots: `√m · √n = g · √(m·n/g²)` with `g` what both contain.
     fn times(&self, other: &Self) -> (Self, Rational) {
-        let (both, once): (Vec<u32>, Vec<u32>) = self.primes.iter().partition(|p| other.primes.contains(p));
-        let mut primes: Vec<u32> =
+        let (both, once): (Primes, Primes) = self.primes.iter().copied().partition(|p| other.primes.contains(p));
+        let mut primes: Primes =
             once.into_iter().chain(other.primes.iter().copied().filter(|p| !both.contains(p))).collect();
         primes.sort_unstable();
         let mut powers = self.powers.clone();
@@ -53,7 +56,7 @@ impl Product {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Algebraic {
     rational: Rational,
-    roots: Vec<(Product, Rational)>,
+    roots: SmallVec<[(Product, Rational); 1]>,
 }
 
 impl Default for Algebraic {
@@ -64,25 +67,25 @@ impl Default for Algebraic {
 
 impl From<Rational> for Algebraic {
     fn from(rational: Rational) -> Self {
-        Self { rational, roots: Vec::new() }
+        Self { rational, roots: SmallVec::new_const() }
     }
 }
 
 impl Algebraic {
-    pub(super) const ZERO: Self = Self { rational: Rational::ZERO, roots: Vec::new() };
-    pub(super) const ONE: Self = Self { rational: Rational::ONE, roots: Vec::new() };
+    pub(super) const ZERO: Self = Self { rational: Rational::ZERO, roots: SmallVec::new_const() };
+    pub(super) const ONE: Self = Self { rational: Rational::ONE, roots: SmallVec::new_const() };
 
     fn term(product: Product, factor: Rational) -> Self {
         match (product.is_one(), factor.is_zero()) {
             (true, _) => factor.into(),
             (false, true) => Self::ZERO,
-            (false, false) => Self { rational: Rational::ZERO, roots: vec![(product, factor)] },
+            (false, false) => Self { rational: Rational::ZERO, roots: smallvec![(product, factor)] },
         }
     }
 
     /// An indeterminate.
     pub(super) fn symbol(number: u32) -> Self {
-        Self::term(Product { powers: vec![(number, 1)], primes: Vec::new() }, Rational::ONE)
+        Self::term(Product { powers: smallvec![(number, 1)], primes: SmallVec::new() }, Rational::ONE)
     }
 
     /// Whether indeterminates occur.
@@ -117,7 +120,7 @@ impl Algebraic {
         if rest == UBig::ZERO {
             return Some(Self::default());
         }
-        let (mut outside, mut primes) = (UBig::ONE, Vec::new());
+        let (mut outside, mut primes) = (UBig::ONE, SmallVec::new());
         for p in 2u32..1 << 16 {
             let square = UBig::from(u64::from(p) * u64::from(p));
             while &rest % &square == UBig::ZERO {
@@ -139,7 +142,7 @@ impl Algebraic {
         } else {
             primes.push(u32::try_from(rest).ok()?);
         }
-        let root = Product { powers: Vec::new(), primes };
+        let root = Product { powers: SmallVec::new(), primes };
         Some(Self::term(root, RBig::from_parts(outside.into(), d.clone()).into()))
     }
 
@@ -229,7 +232,7 @@ impl Algebraic {
         if let Some((last, _)) = self.roots.last().filter(|_| self.is_symbolic()) {
             let of_last = self.roots.iter().filter(|(product, _)| product.powers == last.powers);
             let number = |(product, x): &(Product, Rational)| {
-                (Product { powers: Vec::new(), primes: product.primes.clone() }, x.clone())
+                (Product { powers: SmallVec::new(), primes: product.primes.clone() }, x.clone())
             };
             return of_last.map(number).fold(Self::ZERO, |sum, (product, x)| sum.plus(&Self::term(product, x))).sign();
         }

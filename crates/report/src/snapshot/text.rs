@@ -127,7 +127,7 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         for group in of.iter().take(MOST_GROUPS) {
             let (name, n) = (change.name(), count(group.cases.len()));
             let about = match change {
-                Change::Drift => "by no more than rounding explains".to_owned(),
+                Change::Drift => drifted(&group.cases),
                 _ => group.title.clone(),
             };
             let about = named(&about, titles);
@@ -165,6 +165,15 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     };
     hint.into_iter().for_each(&mut line);
     out
+}
+
+/// Which way errors moved that rounding may explain: all the same way is worth a look.
+fn drifted(cases: &[&CaseChange]) -> String {
+    let band = |entry: &Option<SnapshotEntry>| entry.as_ref().and_then(|entry| entry.band);
+    let is_larger = |one: &&&CaseChange| band(&one.found) > band(&one.recorded);
+    let larger = cases.iter().filter(is_larger).count();
+    let (up, down) = (count(larger), count(cases.len() - larger));
+    format!("by no more than rounding explains: {up} larger, {down} smaller")
 }
 
 /// The title of a code behind it.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::child::{Child, Received};
 use super::error::{Heard, LoadKind, StartError};
 use super::launch::{Launch, Program};
+use super::target::unknown;
 use super::watch::Warning;
 use crate::wire::{
     Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply, run_request,
@@ -101,6 +102,9 @@ impl Conversation {
             let kind = kind.and_then(|kind| serde_json::from_value::<LoadKind>(kind).ok());
             let message = greeting.message.unwrap_or_default();
             return Err(StartError::Load { target, kind, message, hint: greeting.hint });
+        }
+        if let Some(unknown) = greeting.supports.as_ref().and_then(unknown) {
+            launch.limits.watch.warn(Warning::Unknown, || unknown);
         }
         let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
         let files = payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == "file"));

@@ -1,12 +1,12 @@
 //! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
 
 use qkvet_spec::wire::{HelloAnswer, Request, Supports};
-use qkvet_spec::{Call, CallOption, Response, Target};
+use qkvet_spec::{Call, CallOption, Dtype, Response, Target, nearest};
 
 use super::conversation::{Conversation, Exchange, Question};
 use super::error::StartError;
 use super::launch::Launch;
-use crate::wire::line;
+use crate::wire::{line, quoted};
 
 /// A target in a process of its own.
 ///
@@ -140,6 +140,12 @@ impl Drop for ProcessTarget {
 /// Options of a program that lists none: those of the first programs, which could not list what they did not know.
 const FIRST_OPTIONS: [&str; 4] = ["scale", "causal", "mask", "bias"];
 
+/// All results.
+const OUTPUTS: [&str; 3] = ["output", "weights", "lse"];
+
+/// Unknown names that are told.
+const MOST_UNKNOWN: usize = 5;
+
 /// Results of a program that lists none.
 const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
 
@@ -173,6 +179,32 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
     } else {
         format!("{result} is asked only of programs that list it in supports.outputs")
     })
+}
+
+/// What a program offers under names that are not known here: they are passed over, and may be slips.
+pub(crate) fn unknown(supports: &Supports) -> Option<String> {
+    let of = |list: &Option<Vec<String>>, what: &str, known: &[&str]| {
+        let unknown = list.iter().flatten().filter(|name| !known.contains(&name.as_str()));
+        let told = unknown.map(|name| {
+            let meant = nearest(name, known.iter().copied());
+            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
+            format!("{what} {}{meant}", quoted(name.as_bytes()))
+        });
+        told.collect::<Vec<String>>()
+    };
+    let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
+    let dtypes: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
+    let unknown = [
+        of(&supports.dtypes, "dtypes", &dtypes),
+        of(&supports.options, "options", &options),
+        of(&supports.outputs, "outputs", &OUTPUTS),
+        of(&supports.payloads, "payloads", &["inline", "file"]),
+    ]
+    .concat();
+    let more = unknown.len().saturating_sub(MOST_UNKNOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let first = unknown.iter().take(MOST_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
+    (!unknown.is_empty()).then(|| format!("the program offers what qkvet does not know, and is not asked for it: {first}{more}"))
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.

@@ -19,6 +19,8 @@ pub struct Watch {
 pub(crate) enum Warning {
     /// Lines on the protocol's pipe that were no messages.
     Strays,
+    /// Names in what the program offers that are not known here.
+    Unknown,
     /// A long silence.
     Silence,
 }
