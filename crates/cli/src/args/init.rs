@@ -18,9 +18,10 @@ pub(crate) struct InitArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("service").required(true).args(["github", "gitlab"])))]
 pub(crate) struct CiArgs {
     /// GitHub Actions: .github/workflows/qkvet.yml
-    #[arg(long, required_unless_present = "gitlab", conflicts_with = "gitlab")]
+    #[arg(long)]
     pub(crate) github: bool,
     /// GitLab CI: .gitlab-ci.yml
     #[arg(long)]

@@ -127,7 +127,7 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
             Some((KnownState::Holds, n)) => format!("holds, {n} cases"),
             Some((KnownState::Gone, _)) => "gone".to_owned(),
             Some((KnownState::Unmatched, _)) => "about nothing".to_owned(),
-            Some((KnownState::Expired | KnownState::NotAsked, _)) | None => "not asked".to_owned(),
+            Some((KnownState::Expired | KnownState::NotAsked, _)) | None => "not asked in the last run".to_owned(),
         };
         say!("{}  ({said})", entry.describe());
         let until = entry.expires.as_ref().map(|day| format!("until {day}"));

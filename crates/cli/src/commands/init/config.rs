@@ -24,7 +24,7 @@ pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     let text = TEMPLATE.replace(TARGET, &format!("target: {}\n", scalar(&args.target)));
     Config::parse(CONFIG_FILE, &text)?;
     begin(Path::new(CONFIG_FILE), &text, args.force)?;
-    say!("\n  qkvet check mine\n  qkvet init ci --github");
+    say!("\n  qkvet check mine\n  qkvet init ci --github    (or --gitlab)");
     Ok(ExitCode::from(HELD))
 }
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    Written, accept, compare, new_snapshot, snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
+    Written, accept, compare, new_snapshot, snapshot_diff, snapshot_line, snapshot_text, visible, write_snapshot,
 };
-use qkvet_spec::{CaseChange, Change, Snapshot, SnapshotOutcome, Summary};
+use qkvet_spec::{CaseChange, Change, Snapshot, SnapshotOutcome, Summary, Verdict};
 
 use self::last::{Run, last_run};
 use self::place::snapshot_path;
@@ -156,7 +156,19 @@ fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
     let device = args.place.device_name.clone().or_else(|| before.map(|outcome| outcome.device.clone()));
     let exact = has_digests(&run.summary);
     let outcome = compare(&snapshot, &run.summary, &shown(&path), device.as_deref(), exact);
+    if let Some(why) = unfinished(&run.summary) {
+        tell!("notice: {why}; what it left out is not compared, and stays");
+    }
     Ok(Found { run, path, snapshot, outcome })
+}
+
+/// Why the run did not reach its end, if it did not.
+fn unfinished(summary: &Summary) -> Option<String> {
+    match (&summary.stopped, summary.count(Verdict::Skipped)) {
+        (Some(why), _) => Some(format!("the run was stopped early ({})", visible(why))),
+        (None, 0) => None,
+        (None, skipped) => Some(format!("the run left out {skipped} cases")),
+    }
 }
 
 fn has_digests(summary: &Summary) -> bool {
