@@ -156,3 +156,51 @@ fn shards_and_their_whole_know_the_same() {
         .expect("a file");
     at_home(folder, &["merge", "-q", ".qkvet/shards"]).expect(1, &["STALE"]);
 }
+
+#[test]
+fn the_first_failure_that_counts_ends_a_run_and_no_other() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let first = check(folder, FAULT, &["--fail-fast"]);
+    first.expect(1, &["stopped early"]);
+    check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
+    at_home(folder, &["known", "add", "--reason", "old"]).expect(0, &["1 added"]);
+    let known = check(folder, FAULT, &["--fail-fast"]);
+    known.expect(0, &["KNOWN"]);
+    assert!(!known.stdout.contains("stopped early"), "{}", known.stdout);
+    // What is known of one law says nothing of the others.
+    std::fs::remove_file(folder.join(FILE)).expect("a file");
+    let law = ["known", "add", "--reason", "old", "--law", "value", "--finding", "*"];
+    at_home(folder, &law).expect(0, &["1 added"]);
+    check(folder, FAULT, &["--fail-fast"]).expect(1, &["stopped early"]);
+}
+
+#[test]
+fn what_nobody_looked_at_is_not_known() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    check(folder, FAULT, &["--dtype", "float32"]).expect(1, &["FAIL  QK301"]);
+    at_home(folder, &["known", "add", "--reason", "old"]).expect(0, &["float32", "1 added"]);
+    assert!(text(folder).contains("dtype: float32"), "{}", text(folder));
+    check(folder, FAULT, &["--dtype", "float32"]).expect(0, &["KNOWN"]);
+    check(folder, FAULT, &["--dtype", "float16"]).expect(1, &["FAIL  QK301"]);
+    // It is gone as soon as a run of that format does not show it.
+    check(folder, "builtin:flash", &["--dtype", "float16"]).expect(0, &[]);
+}
+
+#[cfg(unix)]
+#[test]
+fn entries_that_are_added_at_once_are_all_there() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            scope.spawn(move || {
+                let law = format!("law-{n}");
+                let add = ["known", "add", "--reason", "old", "--finding", "QK301", "--law", &law];
+                at_home(folder, &add).expect(0, &["1 added"]);
+            });
+        }
+    });
+    assert_eq!(text(folder).matches("law: law-").count(), 8, "{}", text(folder));
+}

@@ -408,3 +408,25 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
         "{probed}"
     );
 }
+
+#[test]
+fn a_report_that_cannot_be_written_costs_no_other() {
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir(at.join("taken")).expect("a folder");
+    fs::write(at.join("mine.py"), "def attention(): ...\n").expect("a file");
+    // What can be known before a run is said before it.
+    for (wish, expected) in [
+        ("html=taken", "expected a file, got a folder"),
+        ("html=mine.py", "expected a file that may be written over, got one that is no report"),
+    ] {
+        let told = run(at, &[&CHECK[..], &["--report", wish]].concat());
+        told.expect(2, &[expected, "hint:"]);
+        assert!(told.stdout.is_empty() && !at.join(".qkvet").exists(), "{}", told.stdout);
+    }
+    assert_eq!(fs::read_to_string(at.join("mine.py")).expect("a file"), "def attention(): ...\n");
+    // What cannot is said in the end, and the others are there, in folders that are made.
+    let wishes = ["--report", "html=/dev/full", "--report", "junit=new/folder/junit.xml", "--report", "github"];
+    run(at, &[&CHECK[..], &wishes].concat()).expect(2, &["report at /dev/full: expected to be written", "::error "]);
+    assert!(at.join("new/folder/junit.xml").is_file());
+}

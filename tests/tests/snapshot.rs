@@ -332,3 +332,59 @@ fn wrong_files_are_told() {
     at_home(folder, &["report", "--format", "markdown"]).expect(0, &["## Snapshot", "nothing was compared"]);
     at_home(folder, &["report", "--format", "html"]).expect(0, &["<h2 id=\"snapshot-title\">Snapshot</h2>"]);
 }
+
+#[test]
+fn what_is_recorded_does_not_end_a_run_early() {
+    let folder = TempDir::new().expect("a folder");
+    let fault = "builtin:fault/weights-not-normalized";
+    at_home(folder.path(), &smoke(&["snapshot", "record", fault])).expect(0, &["findings are recorded"]);
+    let whole = at_home(folder.path(), &smoke(&["snapshot", "check", fault]));
+    whole.expect(0, &["no change"]);
+    let fast = at_home(folder.path(), &smoke(&["snapshot", "check", fault, "--fail-fast"]));
+    fast.expect(0, &["no change"]);
+    let last = |finished: &Finished| finished.stdout.lines().last().map(str::to_owned);
+    assert_eq!(last(&fast), last(&whole));
+}
+
+#[test]
+fn a_failure_that_was_not_recorded_is_new() {
+    let folder = TempDir::new().expect("a folder");
+    let place = ["--snapshot", "one.yaml"];
+    let record = smoke(&["snapshot", "record", "builtin:flash", "--law", "single-key"]);
+    at_home(folder.path(), &[&record[..], &place].concat()).expect(0, &["added"]);
+    let check =
+        |target: &'static str| at_home(folder.path(), &[&smoke(&["snapshot", "check", target])[..], &place].concat());
+    check("builtin:flash").expect(0, &["new case"]);
+    check("builtin:fault/weights-not-normalized")
+        .expect(1, &["new finding", "regressions", "notice: the snapshot is of target builtin:flash"]);
+    let wrong = text(&folder.path().join("one.yaml")).replacen(": PASS", ": PASS 2^99999", 1);
+    std::fs::write(folder.path().join("one.yaml"), wrong).expect("a file");
+    check("builtin:flash").expect(2, &["expected `VERDICT BAND FINDING`"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn formats_that_are_recorded_at_once_are_all_there() {
+    let folder = TempDir::new().expect("a folder");
+    let dtypes = ["float64", "float32", "float16"];
+    std::thread::scope(|scope| {
+        for dtype in dtypes {
+            let folder = folder.path();
+            scope.spawn(move || {
+                let record = ["snapshot", "record", "builtin:flash", "--suite", "smoke", "--dtype", dtype, "-q"];
+                at_home(folder, &record).expect(0, &["added"]);
+            });
+        }
+    });
+    let snapshot = read(&file(folder.path(), "builtin-flash"));
+    let mut found: Vec<&str> = snapshot.parts.iter().map(|part| part.dtype.as_str()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["float16", "float32", "float64"]);
+}
+
+#[test]
+fn a_missing_snapshot_is_recorded_by_the_command_that_is_named() {
+    let folder = TempDir::new().expect("a folder");
+    at_home(folder.path(), &smoke(&["snapshot", "check", "builtin:flash"]))
+        .expect(2, &["expected a file, got none", "hint: `qkvet snapshot record builtin:flash` writes it"]);
+}

@@ -8,7 +8,7 @@ use qkvet_gen::{check_case, from_token};
 use qkvet_run::answer::Judgment;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
-use qkvet_run::runner::{CaseSource, RunConfig, run, self_test};
+use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run, self_test};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
 use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, SpecError, Summary};
 
@@ -169,7 +169,7 @@ impl Prepared {
             contracts: self.declared.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
             dtypes,
             jobs: 1,
-            fail_fast: false,
+            fail_fast: FailFast::Off,
             store: None,
             sharding: None,
             digests: false,

@@ -1,10 +1,12 @@
 //! Commands of GitHub workflows: annotations that need no token. A step shows ten errors and ten warnings, the rest is dropped
 //! without a word, so that the last one counts what is left.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Summary, Verdict};
 
+use crate::finding_name::finding_name;
 use crate::groups::word;
 use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
@@ -57,13 +59,20 @@ fn stale(summary: &Summary) -> impl Iterator<Item = (String, String)> {
 /// What is worse than in the snapshot, a group each.
 fn regressions(summary: &Summary) -> impl Iterator<Item = (String, String)> {
     let groups = summary.snapshot.iter().flat_map(change_groups);
-    groups.filter(|group| group.change.is_regression()).map(|group| {
+    groups.filter(|group| group.change.is_regression()).map(move |group| {
         let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
         let (n, laws) = (count(group.cases.len()), group.laws());
         let noun = if group.cases.len() == 1 { "case" } else { "cases" };
+        let names: BTreeSet<&str> =
+            group.cases.iter().filter_map(|one| one.found.as_ref()?.finding.as_deref()).collect();
+        let found = summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
+        let causes = found.map(|finding| match &finding.cause {
+            Some(cause) => format!("\n{}: {cause}", finding.title),
+            None => format!("\n{}", finding.title),
+        });
         (
             format!("snapshot: {}: {}", group.change.name(), group.title),
-            format!("{n} {noun}: {laws}\n{}", cases.join("\n")),
+            format!("{n} {noun}: {laws}{}\n{}", causes.collect::<String>(), cases.join("\n")),
         )
     })
 }

@@ -111,18 +111,23 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, today: 
 
 /// Whether the record is one of those that the entry is about.
 fn covers(entry: &KnownDeviation, summary: &Summary, at: usize) -> bool {
-    let record = &summary.records[at];
+    let CaseRecord { law, id, dtype, call, .. } = &summary.records[at];
+    is_about_known(entry, &summary.run.target, [law, id, dtype, call])
+}
+
+/// Whether the entry is about a case of the target, whatever that shows: its law, id, format, and call in a line.
+pub fn is_about_known(entry: &KnownDeviation, target: &str, [law, id, dtype, call]: [&str; 4]) -> bool {
     let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
-    fits(&entry.target, &summary.run.target)
-        && fits(&entry.law, &record.law)
-        && fits(&entry.case, &record.id)
-        && fits(&entry.dtype, &record.dtype)
-        && entry.option.as_deref().is_none_or(|pattern| uses(record, pattern))
+    fits(&entry.target, target)
+        && fits(&entry.law, law)
+        && fits(&entry.case, id)
+        && fits(&entry.dtype, dtype)
+        && entry.option.as_deref().is_none_or(|pattern| uses(call, pattern))
 }
 
 /// Whether the line of the call names an option that fits.
-fn uses(record: &CaseRecord, pattern: &str) -> bool {
-    let words = record.call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
+fn uses(call: &str, pattern: &str) -> bool {
+    let words = call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
     let names = words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
     names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word)).any(|word| matches(pattern, word))
 }

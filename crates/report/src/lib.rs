@@ -33,7 +33,9 @@ pub use gitlab::gitlab;
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
-pub use known::{apply_known, check_known, is_day, open_findings, read_known, settled, stale_line, stale_lines};
+pub use known::{
+    apply_known, check_known, is_about_known, is_day, open_findings, read_known, settled, stale_line, stale_lines,
+};
 pub use known_file::{add_known, remove_known, write_known};
 pub use markdown::{issue, markdown};
 pub use onnx::{onnx_json, onnx_text};

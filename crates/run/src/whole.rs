@@ -45,6 +45,17 @@ pub fn write_whole_with(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
     written
 }
 
+/// Keeps others from changing the files of the folder of `path` while what is returned lives: whoever holds it too has to wait. It is the
+/// folder itself that is held, so that nothing is left behind. Where folders cannot be held (Windows), nobody waits.
+pub fn hold(path: &Path) -> Option<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A folder that is not there yet is made by whoever writes the file.
+    let _ = fs::create_dir_all(folder);
+    let held = File::open(folder).ok()?;
+    held.lock().ok()?;
+    Some(held)
+}
+
 /// A name in the same folder that nobody else uses; short, for the name itself may be as long as names can be.
 fn beside(path: &Path) -> Option<PathBuf> {
     path.file_name()?;
@@ -73,6 +84,26 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).expect("a file"), text);
         }
         assert_eq!(names(folder.path()), ["report.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn of_two_that_change_a_file_one_waits() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("count");
+        fs::write(&path, "0").expect("a file");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let _held = hold(&path).expect("a folder that can be held");
+                    let n: usize = fs::read_to_string(&path).expect("a file").parse().expect("a number");
+                    std::thread::yield_now();
+                    write_whole(&path, (n + 1).to_string().as_bytes()).expect("a file");
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "8");
+        assert_eq!(names(folder.path()), ["count"]);
     }
 
     #[test]

@@ -165,7 +165,12 @@ impl FromStr for SnapshotEntry {
         for word in words {
             match word.strip_prefix(DIGEST) {
                 Some(digest) if !digest.is_empty() && entry.digest.is_none() => entry.digest = Some(digest.to_owned()),
-                None if !word.is_empty() && entry.finding.is_none() && entry.digest.is_none() => {
+                // A band that is none is no finding either.
+                None if !word.is_empty()
+                    && !word.starts_with("2^")
+                    && entry.finding.is_none()
+                    && entry.digest.is_none() =>
+                {
                     entry.finding = Some(word.to_owned());
                 }
                 _ => return Err(wrong()),
@@ -189,7 +194,7 @@ fn band(word: &str) -> Option<Band> {
 pub enum Change {
     /// A worse verdict.
     Worse,
-    /// The same verdict for another reason.
+    /// The same verdict for another reason, or a case that is wrong and was not recorded.
     NewFinding,
     /// A larger error, by more than rounding explains.
     LargerError,

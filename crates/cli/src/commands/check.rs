@@ -13,6 +13,7 @@ use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, parse_yaml};
 use super::expected::Expected;
 use super::frozen;
 use super::launch::{Manner, Subject, launch};
+use super::reports::check_wishes;
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
 use crate::exit::{Failure, code};
@@ -33,6 +34,7 @@ pub(super) enum Ended {
 
 /// Runs it and prints the report.
 pub(super) fn run_check(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
+    check_wishes(&args.report.output)?;
     let mut catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     match &args.cases {
         Some(folder) => by_frozen_cases(args, folder, &catalog, expected),

@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use qkvet_report::{apply_known, compare, is_day, read_known, read_snapshot};
+use qkvet_report::{apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
+use qkvet_run::runner::Seen;
 use qkvet_run::target::known_of;
-use qkvet_spec::{KnownFile, Snapshot, Summary};
+use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary};
 
 use super::setup;
 use crate::args::ReportArgs;
@@ -49,6 +50,18 @@ impl Expected {
     /// Whether there are known deviations.
     pub(super) fn has_known(&self) -> bool {
         self.known.is_some()
+    }
+
+    /// Whether a finding that is seen first may be one that does not fail: known, or recorded. Its cause is not known yet.
+    pub(super) fn may_settle(&self, target: &str, seen: &Seen<'_>) -> bool {
+        let Seen { law, dtype, case, call, .. } = *seen;
+        let is_known = self.known.iter().any(|(_, file, today)| {
+            let holds = |entry: &&KnownDeviation| entry.expires.as_ref().is_none_or(|day| day >= today);
+            file.known.iter().filter(holds).any(|entry| is_about_known(entry, target, [law, case, dtype, call]))
+        });
+        let parts = self.snapshot.iter().flat_map(|comparison| &comparison.snapshot.parts);
+        let mut recorded = parts.filter(|part| part.dtype == dtype).filter_map(|part| part.cases.get(law)?.get(case));
+        is_known || recorded.any(|entry| entry.verdict.is_finding())
     }
 
     /// Says in the summary what is known and what is different.

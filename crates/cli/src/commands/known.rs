@@ -2,12 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "the file is read here")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{add_known, check_known, finding_name, read_known, remove_known, write_known};
 use qkvet_run::target::KNOWN_FILE;
-use qkvet_spec::{KnownDeviation, KnownFile, KnownState, Summary};
+use qkvet_run::whole::hold;
+use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
@@ -29,6 +31,7 @@ const CI_HINT: &str = "change the file on a developer's machine and commit it";
 fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     refuse_under_ci("known add", CI_HINT)?;
     let path = place(&args.file)?;
+    let _held = hold(&path);
     let (mut text, mut known) = if path.exists() {
         (read_text("known deviations", &path, None)?, read_known_file(&path)?)
     } else {
@@ -96,7 +99,20 @@ fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
             found(&summary)
         )));
     }
-    Ok(names.into_iter().map(of_run).collect())
+    let entries = names.into_iter().flat_map(|name| {
+        let scopes = scopes(&summary, &name);
+        let entry = of_run(name);
+        scopes.into_iter().map(move |(law, dtype)| KnownDeviation { law, dtype, ..entry.clone() })
+    });
+    Ok(entries.collect())
+}
+
+/// Law and format of the cases of a finding, as far as the run was of chosen ones: nobody looked at the others.
+fn scopes(summary: &Summary, name: &str) -> BTreeSet<(Option<String>, Option<String>)> {
+    let chosen = |what: Chosen, text: &str| summary.run.chosen.contains(&what).then(|| text.to_owned());
+    let of = |record: &&CaseRecord| record.finding.is_some_and(|at| finding_name(&summary.findings[at]) == name);
+    let records = summary.records.iter().filter(of);
+    records.map(|one| (chosen(Chosen::Laws, &one.law), chosen(Chosen::Dtypes, &one.dtype))).collect()
 }
 
 fn found(summary: &Summary) -> String {
@@ -144,6 +160,7 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
 fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     refuse_under_ci("known prune", CI_HINT)?;
     let path = place(&args.file)?;
+    let _held = hold(&path);
     let (text, known) = (read_text("known deviations", &path, None)?, read_known_file(&path)?);
     let summary = read(&args.file.from)?;
     let Some(outcome) = &summary.known else {

@@ -10,7 +10,7 @@ use qkvet_report::Progress;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
-use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
@@ -65,6 +65,8 @@ pub(super) fn launch(
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let Chosen { by_dtype, unused } = contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
+    let name = target.name.clone();
+    let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
         catalog,
         target: &target,
@@ -74,7 +76,7 @@ pub(super) fn launch(
         contracts: by_dtype.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
-        fail_fast: manner.fail_fast,
+        fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: manner.store,
         sharding: manner.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,

@@ -11,13 +11,13 @@ use qkvet_run::config::TargetEntry;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::Watch;
 use qkvet_run::record::{Recorded, read_shards};
-use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Chosen, Summary, Verdict};
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
-use super::reports::{Live, Place, write_reports};
+use super::reports::{Live, Place, check_wishes, write_reports};
 use super::setup;
 use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
@@ -28,6 +28,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
 
 /// Joins the shards and prints the report. Known deviations are looked for where none are `expected`.
 pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result<Summary, Failure> {
+    check_wishes(&args.report.output)?;
     let mut live = Live::new(args.report.output.format);
     let judged = judge(args, &stop_on_interrupt(), &mut live, expected)?;
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
@@ -92,6 +93,8 @@ pub(super) fn judge(
         config: None,
     };
     let conventions = conventions(&target, &header.conventions, &catalog)?;
+    let may_settle =
+        |seen: &Seen<'_>| [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
         catalog: &catalog,
@@ -103,7 +106,7 @@ pub(super) fn judge(
         jobs: if recorded.has_broken() { 1 } else { cores },
         conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
-        fail_fast: header.fail_fast,
+        fail_fast: if header.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
         digests: expected.exact,
@@ -125,9 +128,7 @@ pub(super) fn judge(
 
 /// Says which shards ended before their cases did, if that left cases undecided.
 fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
-    let is_partial = summary.stopped.is_none()
-        && summary.count(Verdict::Skipped) > 0
-        && !cut_short.is_empty();
+    let is_partial = summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
     if is_partial {
         let shards: Vec<String> = cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
         summary.stopped = Some(shards.join("; "));

@@ -14,7 +14,7 @@ use qkvet_run::contracts::{Chosen, contracts};
 use qkvet_run::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
 use qkvet_run::process::Watch;
 use qkvet_run::python::find_python;
-use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Contract, Dtype, OnnxOutcome, OnnxReport, Summary};
 
@@ -91,7 +91,7 @@ fn put(
         contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: frozen::dtypes(cases),
         jobs: 1,
-        fail_fast: false,
+        fail_fast: FailFast::Off,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
         digests: false,

@@ -9,7 +9,7 @@ use qkvet_report::{ReportFormat, render, write_as};
 use qkvet_spec::{Catalog, Summary};
 
 use super::launch::write_text;
-use super::reports::write_files;
+use super::reports::{check_wishes, write_files};
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
 
@@ -17,6 +17,7 @@ use crate::exit::Failure;
 const MOST_BYTES: u64 = 1 << 30;
 
 pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
+    check_wishes(&args.output)?;
     let summary = read(&args.from)?;
     let catalog = Catalog::embedded()?;
     let text = match args.output.format {
@@ -43,5 +44,36 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
+    serde_json::from_str(&text).map_err(|error| fail(without_types(&error.to_string())))
+}
+
+/// The message of a parser with what a document has in it in place of types of Rust.
+fn without_types(message: &str) -> String {
+    let Some((before, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    let (expected, place) = expected.split_at(expected.find(" at line ").unwrap_or(expected.len()));
+    let expected = match expected.split(' ').next() {
+        Some("struct" | "internally" | "map") => "an object",
+        Some("usize" | "u64" | "u32" | "u16" | "u8") => "a whole number",
+        Some("i64" | "i32" | "f64") => "a number",
+        Some("sequence" | "tuple") => "a list",
+        _ => expected,
+    };
+    format!("{before}, expected {expected}{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_rust_are_not_told() {
+        let told = |text: &str| {
+            let error = serde_json::from_str::<Summary>(text).expect_err("no report");
+            without_types(&error.to_string())
+        };
+        assert_eq!(told("[]"), "invalid length 0, expected an object at line 1 column 2");
+        assert_eq!(told("\"x\""), "invalid type: string \"x\", expected an object at line 1 column 3");
+        assert_eq!(told("{\"run\":3}"), "invalid type: integer `3`, expected an object at line 1 column 8");
+        assert_eq!(told("{}"), "missing field `run` at line 1 column 2");
+    }
 }

@@ -88,16 +88,58 @@ pub(super) fn write_reports(
 
 /// The files that were wished for.
 pub(super) fn write_files(summary: &Summary, catalog: &Catalog, args: &OutputArgs) -> Result<(), Failure> {
-    for Wish { format, path } in args.report.iter().flat_map(|wishes| &wishes.0) {
-        let text = write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?;
-        match path {
-            Some(path) => write_file(path, &text)?,
-            None if *format == ReportFormat::Github => annotate(&text, summary)?,
-            None => {
-                let path = last_folder()?.join(format.file_name());
-                write_file(&path, &text)?;
-                tell!("report: {}", path.display());
-            }
+    let mut outcome = Ok(());
+    for wish in wishes(args) {
+        let written = write_wish(wish, summary, catalog);
+        // One that cannot be written costs none of the others.
+        if outcome.is_ok() {
+            outcome = written;
+        } else if let Err(failure) = written {
+            tell!("error: {failure}");
+        }
+    }
+    outcome
+}
+
+fn wishes(args: &OutputArgs) -> impl Iterator<Item = &Wish> {
+    args.report.iter().flat_map(|wishes| &wishes.0)
+}
+
+fn write_wish(Wish { format, path }: &Wish, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+    let text = write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?;
+    match path {
+        Some(path) => write_file(path, &text),
+        None if *format == ReportFormat::Github => annotate(&text, summary),
+        None => {
+            let path = last_folder()?.join(format.file_name());
+            write_file(&path, &text)?;
+            tell!("report: {}", path.display());
+            Ok(())
+        }
+    }
+}
+
+/// What no report is written over.
+const SOURCES: [&str; 18] = [
+    "c", "cc", "cpp", "cu", "cuh", "go", "h", "hpp", "ipynb", "jl", "js", "onnx", "py", "rs", "so", "toml", "ts",
+    "yaml",
+];
+
+/// Says before a run what would else be said behind it: a report that cannot be written.
+pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
+    for path in wishes(args).filter_map(|wish| wish.path.as_ref()) {
+        let fail = |expected: &str, got: &str| {
+            Err(Failure::Usage(format!("report at {}: expected {expected}, got {got}", path.display())))
+        };
+        if path.is_dir() {
+            return fail("a file", "a folder\nhint: a name of a file goes behind it");
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if path.is_file() && SOURCES.contains(&extension) {
+            return fail(
+                "a file that may be written over",
+                "one that is no report\nhint: remove it first, or name another",
+            );
         }
     }
     Ok(())
@@ -156,7 +198,7 @@ pub(super) fn write_named(what: &str, path: &Path, text: &str) -> Result<(), Fai
     let fail = |error: std::io::Error| {
         Failure::Usage(format!("{what} at {}: expected to be written, got: {error}", path.display()))
     };
-    if let Some(folder) = path.parent().filter(|folder| what != "report" && !folder.as_os_str().is_empty()) {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(fail)?;
     }
     write_whole(path, text.as_bytes()).map_err(fail)

@@ -105,17 +105,15 @@ impl Part<'_> {
             let before = recorded.get(law);
             let highest = (before.map(highest).unwrap_or_default(), highest(entries));
             for (id, entry) in entries {
-                let change = match before.and_then(|before| before.get(id)) {
-                    Some(before) => {
-                        outcome.compared += 1;
-                        let is_known = self.known.contains(id.as_str());
-                        let settled =
-                            |change: Change| if is_known && change.is_regression() { Change::Known } else { change };
-                        self.change(before, entry, &highest).map(|change| (settled(change), Some(before)))
-                    }
-                    None => Some((Change::New, None)),
-                };
-                if let Some((change, before)) = change {
+                let before = before.and_then(|before| before.get(id));
+                outcome.compared += usize::from(before.is_some());
+                // What nobody has looked at yet may be right, or it is one more finding.
+                let is_wrong = entry.verdict.is_finding() || entry.finding.is_some();
+                let new = if is_wrong { Change::NewFinding } else { Change::New };
+                let change = before.map_or(Some(new), |before| self.change(before, entry, &highest));
+                if let Some(change) = change {
+                    let is_known = self.known.contains(id.as_str()) && change.is_regression();
+                    let change = if is_known { Change::Known } else { change };
                     outcome.changes.push(self.changed(change, (law, id), before, Some(entry)));
                 }
             }

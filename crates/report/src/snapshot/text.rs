@@ -173,7 +173,7 @@ fn drifted(cases: &[&CaseChange]) -> String {
     let is_larger = |one: &&&CaseChange| band(&one.found) > band(&one.recorded);
     let larger = cases.iter().filter(is_larger).count();
     let (up, down) = (count(larger), count(cases.len() - larger));
-    format!("by no more than rounding explains: {up} larger, {down} smaller")
+    format!("by a step, or no farther than others of their law: {up} larger, {down} smaller")
 }
 
 /// The title of a code behind it.

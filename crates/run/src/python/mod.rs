@@ -9,5 +9,5 @@ pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
 pub(crate) use config::A_LAYER;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
-pub(crate) use place::source_place;
+pub(crate) use place::{place_of, source_place};
 pub use target::{CALLER, PythonTarget};

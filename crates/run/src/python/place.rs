@@ -14,11 +14,18 @@ const MOST_BYTES: u64 = 4 << 20;
 /// The place that a target's name tells: the line that defines the function, or the first one of the file. `None` for names of
 /// other targets and for files that are not there.
 pub(crate) fn source_place(name: &str) -> Option<SourcePlace> {
-    let PythonRef { source: PythonSource::File(path), function } = name.parse::<PythonRef>().ok()? else { return None };
-    let about = std::fs::metadata(&path).ok()?;
+    place_of(&name.parse::<PythonRef>().ok()?)
+}
+
+/// The place of a function, its path from the current folder if it lies below that.
+pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
+    let PythonRef { source: PythonSource::File(path), function } = target else { return None };
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(&here).unwrap_or(path);
+    let about = std::fs::metadata(path).ok()?;
     let text =
-        if about.is_file() && about.len() <= MOST_BYTES { std::fs::read_to_string(&path).ok()? } else { return None };
-    Some(SourcePlace { path: portable(&path), line: line_of(&text, &function) })
+        if about.is_file() && about.len() <= MOST_BYTES { std::fs::read_to_string(path).ok()? } else { return None };
+    Some(SourcePlace { path: portable(path), line: line_of(&text, function) })
 }
 
 /// The path with `/` between its parts and without a `./` before them.

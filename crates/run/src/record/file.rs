@@ -127,7 +127,7 @@ impl Header {
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, Contract::clone(contract))).collect(),
             most_ends: config.target.kind.most_ends(),
             most_timeouts: config.target.kind.most_timeouts(),
-            fail_fast: config.fail_fast,
+            fail_fast: config.fail_fast.is_on(),
             chosen,
         }
     }

@@ -23,14 +23,15 @@ use qkvet_spec::{
 };
 
 use crate::process::StartError;
-use crate::python::source_place;
+use crate::python::{place_of, source_place};
 use crate::record::Sharding;
-use crate::target::NamedTarget;
+use crate::target::{NamedTarget, TargetKind};
 use findings::Scene;
 pub(crate) use groups::{cause_lines, convention_lines};
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
+pub use stop::{FailFast, Seen};
 pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
 
 /// Everything a run is made from.
@@ -53,7 +54,7 @@ pub struct RunConfig<'a> {
     /// Contracts by format.
     pub contracts: BTreeMap<Dtype, &'a Contract>,
     /// Stop at the first finding.
-    pub fail_fast: bool,
+    pub fail_fast: FailFast<'a>,
     /// Folder for cases; absent: nothing is written.
     pub store: Option<PathBuf>,
     /// Run only these cases, and keep what the target answers.
@@ -180,7 +181,10 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
             .map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone()))
             .collect(),
         cases: cases.len(),
-        source: source_place(&config.target.name),
+        source: match &config.target.kind {
+            TargetKind::Python(python) => place_of(&python.target),
+            _ => source_place(&config.target.name),
+        },
         device: config.target.kind.device(environment),
         chosen: config.cases.chosen(config),
     }

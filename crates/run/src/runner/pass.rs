@@ -126,7 +126,9 @@ impl<'a> Pass<'a> {
                             break;
                         }
                         let stops = match &result {
-                            Ok(done) => seen.lock().unwrap_or_else(PoisonError::into_inner).add(done).is_some(),
+                            Ok(done) => {
+                                seen.lock().unwrap_or_else(PoisonError::into_inner).add(cases[at].law(), done).is_some()
+                            }
                             Err(_) => true,
                         };
                         if stops {
@@ -161,7 +163,9 @@ impl<'a> Pass<'a> {
         } else {
             let mut count = Count::new(config);
             let decided = results.iter().enumerate().filter_map(|(at, done)| Some((at, done.as_ref()?)));
-            let last = decided.map(|(at, done)| (at, count.add(done))).find_map(|(at, stops)| Some((at, stops?)));
+            let last = decided
+                .map(|(at, done)| (at, count.add(cases[at].law(), done)))
+                .find_map(|(at, stops)| Some((at, stops?)));
             if let Some((last, reason)) = last {
                 results.truncate(last + 1);
                 results.resize(cases.len(), None);

@@ -7,6 +7,65 @@ use qkvet_spec::Verdict;
 use super::RunConfig;
 use super::pass::Done;
 
+/// Whether a run ends at its first finding.
+#[derive(Clone, Copy, Default)]
+pub enum FailFast<'a> {
+    /// It goes on.
+    #[default]
+    Off,
+    /// At the first one.
+    First,
+    /// At the first one that may not be passed over, as far as this can be told before its cause is known.
+    FirstBut(&'a (dyn Fn(&Seen<'_>) -> bool + Sync)),
+}
+
+/// A finding as it is seen first.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Id of the law.
+    pub law: &'a str,
+    /// Format.
+    pub dtype: &'a str,
+    /// Id of the case.
+    pub case: &'a str,
+    /// The call in a line.
+    pub call: &'a str,
+    /// What it came to.
+    pub verdict: Verdict,
+}
+
+impl FailFast<'_> {
+    /// Whether it may end there at all.
+    pub fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    fn ends_at(self, seen: &Seen<'_>) -> bool {
+        seen.verdict.is_finding()
+            && match self {
+                Self::Off => false,
+                Self::First => true,
+                Self::FirstBut(is_expected) => !is_expected(seen),
+            }
+    }
+}
+
+impl From<bool> for FailFast<'_> {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::First } else { Self::Off }
+    }
+}
+
+impl fmt::Debug for FailFast<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "Off",
+            Self::First => "First",
+            Self::FirstBut(_) => "FirstBut",
+        })
+    }
+}
+
 /// Why a run ended before its last case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
@@ -32,16 +91,16 @@ impl fmt::Display for Stopped {
 
 /// What stops a run, counted case by case: cases without an answer in time, and cases that cost the target its process.
 #[derive(Clone, Debug)]
-pub(super) struct Count {
+pub(super) struct Count<'a> {
     timeouts: usize,
     most_timeouts: usize,
     ends: usize,
     most_ends: usize,
-    fail_fast: bool,
+    fail_fast: FailFast<'a>,
 }
 
-impl Count {
-    pub(super) fn new(config: &RunConfig<'_>) -> Self {
+impl<'a> Count<'a> {
+    pub(super) fn new(config: &RunConfig<'a>) -> Self {
         let kind = &config.target.kind;
         Self {
             timeouts: 0,
@@ -53,7 +112,7 @@ impl Count {
     }
 
     /// Counts one more case; why it is the last one, if it is.
-    pub(super) fn add(&mut self, done: &Done) -> Option<Stopped> {
+    pub(super) fn add(&mut self, law: &str, done: &Done) -> Option<Stopped> {
         if let Some(reason) = &done.unasked {
             return Some(Stopped::Gone(format!("the target cannot be asked any more: {reason}")));
         }
@@ -70,7 +129,9 @@ impl Count {
             let what = "the target crashed, broke the protocol or reported a fatal error";
             return Some(Stopped::Broke(format!("{what} {n} times")));
         }
-        (self.fail_fast && done.verdict.is_finding()).then_some(Stopped::FirstFinding)
+        let Done { id: case, dtype, call, verdict, .. } = done;
+        let seen = Seen { law, dtype: dtype.name(), case, call, verdict: *verdict };
+        self.fail_fast.ends_at(&seen).then_some(Stopped::FirstFinding)
     }
 }
 
@@ -105,9 +166,10 @@ mod tests {
         }
     }
 
-    fn check(cases: &[(Verdict, bool)], fail_fast: bool, expected: Option<&str>) {
+    fn check(cases: &[(Verdict, bool)], fail_fast: impl Into<FailFast<'static>>, expected: Option<&str>) {
+        let fail_fast = fail_fast.into();
         let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast };
-        let all: Vec<_> = cases.iter().map(|(verdict, ended)| count.add(&done(*verdict, *ended))).collect();
+        let all: Vec<_> = cases.iter().map(|(verdict, ended)| count.add("value", &done(*verdict, *ended))).collect();
         let (last, before) = all.split_last().expect("a case");
         assert!(before.iter().all(Option::is_none), "{all:?}");
         assert_eq!(last.as_ref().map(Stopped::to_string).as_deref(), expected);
@@ -122,12 +184,16 @@ mod tests {
         check(&[(Pass, true), (Pass, true), (Pass, true)], false, Some(fatal));
         check(&[(Timeout, true), (Crash, true), (Timeout, true)], false, Some("2 calls did not answer in time"));
         check(&[(Pass, false), (Fail, false)], true, Some("the first finding, as asked"));
+        // What is expected is passed over.
+        let but = FailFast::FirstBut(&|seen| seen.law == "value" && seen.verdict == Fail);
+        check(&[(Fail, false), (Fail, false)], but, None);
+        check(&[(Fail, false), (Error, false)], but, Some("the first finding, as asked"));
     }
 
     #[test]
     fn a_target_that_cannot_be_asked_ends_the_run() {
-        let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast: false };
-        assert_eq!(count.add(&done(Verdict::Skipped, false)), None);
+        let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast: FailFast::Off };
+        assert_eq!(count.add("value", &done(Verdict::Skipped, false)), None);
         let gone = Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
         let expected = "the target cannot be asked any more: not restarted";
         assert_eq!(count.add(&gone), Some(Stopped::Gone(expected.to_owned())));

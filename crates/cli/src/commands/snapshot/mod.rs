@@ -9,8 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    Written, accept, compare, new_snapshot, snapshot_diff, snapshot_line, snapshot_text, visible, write_snapshot,
+    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text, visible, write_snapshot,
 };
+use qkvet_run::whole::hold;
 use qkvet_spec::{CaseChange, Change, Snapshot, SnapshotOutcome, Summary, Verdict};
 
 use self::last::{Run, last_run};
@@ -49,10 +50,19 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
         Ended::Run(summary) => summary,
         Ended::Code(code) => return Ok(ExitCode::from(code)),
     };
+    // Another run may have written its formats in the meantime.
+    let _held = hold(&path);
+    if path.exists() {
+        snapshot = read_snapshot_file(&path)?;
+    }
     let outcome = compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
     let written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
     if !outcome.changes.is_empty() && outcome.compared > 0 {
-        tell!("{}", snapshot_line(&outcome));
+        tell!("{}", plain(&snapshot_line(&outcome)));
+    }
+    if !summary.findings.is_empty() {
+        let n = summary.findings.len();
+        tell!("notice: {n} findings are recorded; `qkvet snapshot check` fails on what is worse or new");
     }
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
@@ -66,7 +76,14 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     let check = &args.check;
     let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
+    if !path.exists() {
+        let hint = format!("hint: `qkvet snapshot record {}` writes it", visible(&check.target));
+        return Err(Failure::Usage(format!("snapshot at {}: expected a file, got none\n{hint}", shown(&path))));
+    }
     let snapshot = read_snapshot_file(&path)?;
+    if snapshot.target != check.target {
+        tell!("notice: the snapshot is of target {}", visible(&snapshot.target));
+    }
     let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
     let expected = known(check)?.and_snapshot(Some(comparison), args.exact);
     let ended = if args.from.is_empty() {
@@ -95,7 +112,7 @@ fn known(check: &CheckArgs) -> Result<Expected, Failure> {
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
     let Found { outcome, .. } = found(&args.from)?;
     write_text(&snapshot_diff(&outcome))?;
-    tell!("{}", snapshot_line(&outcome));
+    tell!("{}", plain(&snapshot_line(&outcome)));
     Ok(ExitCode::from(HELD))
 }
 
@@ -133,6 +150,11 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         }
         Box::new(fits)
     };
+    // Another one may have written while this one was thought about.
+    let _held = hold(&path);
+    if path.exists() {
+        snapshot = read_snapshot_file(&path)?;
+    }
     let written = accept(&mut snapshot, &run.summary, &outcome, args.prune, &*chosen);
     save(&path, &snapshot, written, &outcome, args.prune)?;
     Ok(ExitCode::from(HELD))
