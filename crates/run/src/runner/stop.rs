@@ -196,6 +196,6 @@ mod tests {
         assert_eq!(count.add("value", &done(Verdict::Skipped, false)), None);
         let gone = Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
         let expected = "the target cannot be asked any more: not restarted";
-        assert_eq!(count.add(&gone), Some(Stopped::Gone(expected.to_owned())));
+        assert_eq!(count.add("value", &gone), Some(Stopped::Gone(expected.to_owned())));
     }
 }
