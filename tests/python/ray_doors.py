@@ -76,6 +76,18 @@ class Killer:
         assert self.error is None and self.killed, (self.error, self.killed)
 
 
+def module_of_mine(folder):
+    """A function that is sent by the name of its module, which travels with the folder."""
+    source = Path(ray_target.__file__).read_text()
+    (folder / "mine_alone.py").write_text(source)
+    sys.path.insert(0, str(folder))
+    import mine_alone
+
+    # Ray tells its workers where this process looks.
+    sys.path.remove(str(folder))
+    return mine_alone.attention
+
+
 def trapped(folder):
     """A function that is sent by value, with what it closes over."""
 
@@ -97,6 +109,10 @@ def functions():
     assert json.dumps(report.to_dict()) == json.dumps(alone.to_dict())
     assert not report.ok and "qkvet.replay(function, " in report.findings[0].replay, str(report)
     assert any("is run again (1 of 3)" in line for line in said), said
+    folder = Path(tempfile.mkdtemp(prefix="qkm-"))
+    few = {"law": "uniform-attention", "dtype": "float64", "runtime_env": {"working_dir": str(folder)}}
+    sent = qkvet.ray.check(module_of_mine(folder), num_workers=1, **few)
+    assert sent.ok and sent.counts["PASS"] > 0, str(sent)
     print("function: the report of one process,", sum(report.counts.values()), "cases,", len(report.findings), "findings")
 
 
@@ -147,6 +163,11 @@ def what_cannot_be_had():
     )
     expected(ValueError, ["resources at GPU: expected a number"], lambda: check(right, resources={"GPU": "x"}, **few))
     expected(ValueError, ["suite `smoek`", "did you mean `smoke`?"], lambda: check(right, "smoek", num_workers=1, **few))
+    expected(
+        ValueError,
+        ["runtime_env: expected no folder, for Ray is connected already, got .", "hint: ray.init"],
+        lambda: check(right, runtime_env={"working_dir": "."}, **few),
+    )
     dies = lambda query, key, value: os._exit(3)  # noqa: E731
     expected(
         RuntimeError,

@@ -17,3 +17,12 @@ assert mid.dtype == np.float64 and mid.shape == (1, 2, 4, 8)
 assert (np.abs(mid - out) < 1e-4).all() and (rad < 1e-12).all()
 swapped = [np.swapaxes(x, 1, 2) for x in (out, q, k, v)]
 assert qkvet.assert_attention(*swapped, layout="bnhd").margin == qkvet.judge_attention(out, q, k, v).margin
+# Of inputs that are no numbers nothing is known, which only `strict` refuses.
+unknown = np.full_like(q, np.inf)
+assert qkvet.assert_attention(out, unknown, k, v).verdict == "INCONCLUSIVE"
+try:
+    qkvet.assert_attention(out, unknown, k, v, strict=True)
+except AssertionError as error:
+    assert "INCONCLUSIVE" in str(error), error
+else:
+    raise SystemExit("expected what is not decided to raise")

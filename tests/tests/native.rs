@@ -100,6 +100,23 @@ fn sixteen_bits_need_a_format() {
     check_in(folder.path(), library(), &["--call", &spelled, "--suite", "smoke"]).expect(0, &["no finding in"]);
 }
 
+/// A function of few parameters is asked what it can be asked.
+#[test]
+fn cases_fit_the_prototype() {
+    let narrow = |name: &str| {
+        let call = "const float* q, const float* k, const float* v, float* out, int n_q, int d_k, float scale";
+        let folder = TempDir::new().expect("a folder");
+        let prototype = format!("void {name}({call})");
+        check_in(folder.path(), library(), &["--call", &prototype, "--dtype", "float32", "--suite", "smoke"])
+    };
+    let right = narrow("narrow");
+    let fit = "made to fit what the target takes: b=1 h_q=1, h_k=h_q, n_k=n_q, d_v=d_k, options scale";
+    right.expect(0, &[fit, "no finding in"]);
+    let (checked, of) = laws(&right);
+    assert!(checked > of / 2, "{}", right.stdout);
+    narrow("narrow_wrong").expect(1, &["FAIL"]);
+}
+
 #[test]
 fn a_wrong_scale_is_named() {
     function("void", "attn_scale", &SMOKE).expect(1, &["FAIL  QK101 scores are divided by d_k"]);

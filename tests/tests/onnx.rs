@@ -49,6 +49,24 @@ fn declined(report: &Value, part: &str) -> bool {
     report["coverage"]["declined"].as_object().is_some_and(|reasons| reasons.keys().any(|reason| reason.contains(part)))
 }
 
+/// A model of fixed extents is asked what it takes.
+#[test]
+fn cases_fit_the_model() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let finished = check(folder.path(), "onnx:fixed.onnx", &[]);
+    let report = finished.json();
+    assert_eq!(finished.code, Some(0), "{:?}\n{}", titles(&report), finished.stderr);
+    let notice = "suite smoke is made to fit what the target takes: h_q=4 h_k=4 d_k=16 d_v=16, no options";
+    assert!(finished.stderr.contains(notice), "{}", finished.stderr);
+    assert!(count(&report, "PASS") > 100, "{}", report["counts"]);
+    assert_eq!(report["coverage"]["sizes"]["d_k"], serde_json::json!([16, 16]));
+    let wrong = check(folder.path(), "onnx:fixed_wrong.onnx", &[]);
+    assert_eq!(wrong.code, Some(1), "{}", wrong.stderr);
+}
+
 #[test]
 fn right_models_pass() {
     if !has_python() {

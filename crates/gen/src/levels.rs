@@ -49,10 +49,11 @@ impl Levels {
     /// Shape, values, scale, causal, mask and bias.
     pub(crate) fn plain(suite: &Suite, law: &CheckedLaw) -> Self {
         let usage = Usage::of(law);
-        let has = |option| law.law.options.contains(&option);
+        let has = |option| law.law.options.contains(&option) && fits(suite, option);
+        let fitted = |dims: &Dims| suite.fit.as_ref().map_or(*dims, |fit| fit.apply(dims));
         let mut shapes = Vec::new();
-        for dims in suite.shapes.iter().filter(|dims| usage.admits(law, dims)) {
-            let dims = usage.reduce(dims, &suite.shapes[0]);
+        for dims in suite.shapes.iter().map(fitted).filter(|dims| usage.admits(law, dims)) {
+            let dims = fitted(&usage.reduce(&dims, &fitted(&suite.shapes[0])));
             if !shapes.contains(&dims) {
                 shapes.push(dims);
             }
@@ -93,11 +94,11 @@ impl Levels {
         );
         let extension = Extension {
             plain_values: plain.values.len(),
-            softcaps: allowed(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
-            windows: allowed(law, &WindowChoice::all(), |_| &[CallOption::Window]),
-            sinks: allowed(law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
-            slopes: allowed(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
-            sequences: allowed(law, &SequenceChoice::ALL, |choice| choice.options()),
+            softcaps: allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
+            sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
+            slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
+            sequences: allowed_in(suite, law, &SequenceChoice::ALL, |choice| choice.options()),
         };
         let levels = Self { values, extension: Some(extension), ..plain };
         levels.factors().iter().any(|factor| factor.plain < factor.levels).then_some(levels)
@@ -186,6 +187,23 @@ impl Levels {
             seed,
         }
     }
+}
+
+/// Whether the suite has cases with the option.
+fn fits(suite: &Suite, option: CallOption) -> bool {
+    suite.fit.as_ref().is_none_or(|fit| fit.has(option))
+}
+
+/// Choices all of whose options the law ranges over, and the suite has cases with.
+fn allowed_in<T: Copy>(
+    suite: &Suite,
+    law: &CheckedLaw,
+    choices: &[T],
+    options: impl Fn(T) -> &'static [CallOption],
+) -> Vec<T> {
+    let mut allowed = allowed(law, choices, &options);
+    allowed.retain(|choice| options(*choice).iter().all(|option| fits(suite, *option)));
+    allowed
 }
 
 /// Choices all of whose options the law ranges over.

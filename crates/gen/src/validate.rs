@@ -28,6 +28,9 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
     let place = |field: &str| format!("`{field}` of suite {}", suite.suite);
     for (at, dims) in suite.shapes.iter().enumerate() {
         check_dims(dims, &place(&format!("shapes[{at}]")))?;
+        if let Some(fit) = &suite.fit {
+            check_dims(&fit.apply(dims), &place(&format!("fit, with shapes[{at}]")))?;
+        }
     }
     let lists = [
         ("shapes", suite.shapes.len()),

@@ -161,7 +161,11 @@ pub fn finding(finding: &Finding) -> String {
 /// So many times more cases declined than checked are worth a hint.
 const FEW: usize = 9;
 const WANTED: &str = "nearly all cases were declined, for the reasons above. Most set `scale`, and have several items and heads, and \
-                      other widths for values than for keys: a target that takes these is checked on more. Suite `even` has one width";
+                      other widths for values than for keys: a target that takes these is checked on more";
+const EVEN: &str = ". Suite `even` has one width";
+/// Refusals that nobody may have looked at.
+const REFUSED: &str = "cases were refused with an exception. What a target does not offer it says with NotImplementedError; another \
+                       exception may be a fault of its own: the reasons above are its words";
 
 /// Counts, options, formats, sizes, what was declined and what is never checked.
 pub fn coverage(summary: &Summary) -> String {
@@ -195,7 +199,12 @@ pub fn coverage(summary: &Summary) -> String {
         row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
     }
     if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
-        wrapped(&mut out, "hint", WANTED);
+        let even = if summary.run.suite == "even" { "" } else { EVEN };
+        wrapped(&mut out, "hint", &format!("{WANTED}{even}"));
+    }
+    let refused = summary.count(Verdict::Refused);
+    if refused > 0 {
+        wrapped(&mut out, "hint", &format!("{} {REFUSED}", count(refused)));
     }
     for warning in &summary.warnings {
         wrapped(&mut out, "warning", warning);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Catalog, Execution, Fault, Meaning, SpecError, Target};
+use qkvet_spec::{Catalog, Execution, Fault, Fit, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
@@ -216,6 +216,15 @@ impl TargetKind {
         match self {
             Self::Recorded(recorded) => recorded.most_ends(),
             _ => self.limits().map_or(1, |limits| limits.max_restarts as usize),
+        }
+    }
+
+    /// What is known of it before it is asked, if it does not take all extents.
+    pub fn fit(&self) -> Option<Fit> {
+        match self {
+            Self::Library(config) => config.fit(),
+            Self::Onnx(config) => OnnxTarget::fit(config),
+            _ => None,
         }
     }
 

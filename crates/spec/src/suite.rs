@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Dims, Dtype};
+use crate::{Dims, Dtype, Fit};
 
 /// How query, key and value are drawn. Every draw is rounded to the case's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +108,9 @@ pub struct Suite {
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,
+    /// What every case is made to fit; absent: what the target is known to take, such as a model of fixed shapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
     /// Cases of the value law whose certified answers are kept; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,

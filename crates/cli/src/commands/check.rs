@@ -43,13 +43,19 @@ pub(super) fn run_check(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
 }
 
 fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Result<Ended, Failure> {
-    let suite = suite(catalog, &args.suite)?;
+    let mut suite = suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
     let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
-    let notices = own_laws::notices(&laws, catalog, has_conventions)?;
+    let mut notices = own_laws::notices(&laws, catalog, has_conventions)?;
+    if suite.fit.is_none()
+        && let Some(fit) = target.kind.fit()
+    {
+        notices.push(format!("notice: suite {} is made to fit what the target takes: {fit}", suite.suite));
+        suite.fit = Some(fit);
+    }
     if let Some(Engine::Ray) = args.scale_out.engine {
         for notice in &notices {
             tell!("{notice}");

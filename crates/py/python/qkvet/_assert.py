@@ -124,6 +124,7 @@ def assert_attention(
     layout: str = "bhnd",
     contract: str | None = None,
     convention: str | Iterable[str] = (),
+    strict: bool = False,
 ) -> Verdict:
     """Asserts that `out` can be the attention of these inputs, as computed under a contract.
 
@@ -133,14 +134,15 @@ def assert_attention(
     from two or four axes.
 
     There is no tolerance. The exact result is enclosed, and `contract` (the loosest ordinary one of the format if absent)
-    gives the error that an implementation may make: what lies outside is proved wrong.
+    gives the error that an implementation may make: what lies outside is proved wrong. `strict` asks for a `PASS`: what is
+    not decided raises too.
 
     :raises AssertionError: `out` is proved wrong, or has another shape or format.
     :raises ValueError: the inputs do not fit together, or a name is unknown.
     """
     __tracebackhide__ = True
     verdict = _judged(out, locals(), measured=False)
-    if not verdict.ok:
+    if not verdict.ok or (strict and verdict.verdict != "PASS"):
         raise AssertionError(str(verdict))
     return verdict
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::{Dtype, SpecError};
+use qkvet_spec::{Dtype, Fit, SpecError};
 
 use super::prototype::Prototype;
 use super::worker::NativeWorker;
@@ -44,6 +44,11 @@ impl LibraryConfig {
             layout: Layout::default(),
             limits: Limits::new(MAX_RESTARTS),
         }
+    }
+
+    /// What its prototype takes; `None` if it has none, or takes all extents.
+    pub(crate) fn fit(&self) -> Option<Fit> {
+        Prototype::parse(self.prototype.as_ref()?).ok().map(|prototype| prototype.fit()).filter(|fit| !fit.is_free())
     }
 
     /// Declares the prototype of the function. If `dtypes` is one format of sixteen bits, it is what `uint16_t` stands for.

@@ -1,7 +1,7 @@
 //! What is common to the ways into a library: what a call lays out, and how a function of a prototype is given it.
 
 use qkvet_engine::format;
-use qkvet_spec::Dtype;
+use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 use qkvet_spec::wire::{Status, Supports, WireDtype};
 
 use super::arena::{Buffer, Contents};
@@ -355,6 +355,28 @@ fn supports_of(prototype: &Prototype) -> Supports {
         options: listed(&options),
         outputs: listed(&outputs),
         payloads: Some(payloads()),
+    }
+}
+
+impl Prototype {
+    /// What calls it can be made with: extents that it has no parameter for are 1, or those of another one.
+    pub(super) fn fit(&self) -> Fit {
+        let lacks = |role: Role| !self.has(role);
+        let one = |role: Role| lacks(role).then_some(1);
+        let alike = [
+            (Alike::Heads, lacks(Role::KeyHeads)),
+            (Alike::Lengths, lacks(Role::Queries) || lacks(Role::Keys)),
+            (Alike::Widths, lacks(Role::ValueWidth)),
+        ];
+        let options = supports_of(self).options;
+        let has = |option: &CallOption| options.iter().flatten().any(|name| name == option.name());
+        Fit {
+            b: one(Role::Batch),
+            h_q: one(Role::QueryHeads),
+            alike: alike.into_iter().filter(|(_, is_one)| *is_one).map(|(alike, _)| alike).collect(),
+            options: Some(CallOption::ALL.into_iter().filter(has).collect()),
+            ..Fit::default()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A call as the inputs of a model, or why the model cannot be asked it.
 
-use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Fit, Tensor};
 
 use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side, written_out};
 use super::model::{Input, Model};
@@ -65,6 +65,50 @@ impl Model {
                     "the default scale for d_k = {d_k}: that of the model is a constant, {own}, whatever the width"
                 ))
             }
+        }
+    }
+
+    /// What the model takes: extents that are fixed in it, and the options that it has inputs for or as constants.
+    pub(super) fn fit(&self, layout: Layout) -> Fit {
+        let (heads, positions) = if layout == Layout::Bnhd { (2, 1) } else { (1, 2) };
+        let extent = |role: Role, axis: usize| {
+            let input = self.input(role).filter(|input| input.rank() == 4)?;
+            input.shape.get(axis).copied().flatten()
+        };
+        let wide = |role: Role, heads: Option<usize>| {
+            let flat = self.input(role).filter(|input| input.rank() == 3);
+            let flat = flat.and_then(|input| Some((*input.shape.last()?)? / heads?)).filter(|d| *d > 0);
+            extent(role, 3).or(flat)
+        };
+        let long = |role: Role| {
+            let flat = self.input(role).filter(|input| input.rank() == 3);
+            extent(role, positions).or(flat.and_then(|input| input.shape[1]))
+        };
+        let (h_q, h_k) = self.constants.heads.unzip();
+        let options = CallOption::ALL.into_iter().filter(|option| match option {
+            CallOption::Scale => self.input(Role::Scale).is_some(),
+            CallOption::Causal => self.constants.causal == Some(true),
+            CallOption::Mask => self.input(Role::Mask).is_some(),
+            CallOption::Bias => self.input(Role::Bias).is_some(),
+            CallOption::Softcap => self.input(Role::Softcap).is_some() || self.constants.softcap.is_some(),
+            CallOption::Window => self.constants.window.is_some(),
+            CallOption::Sinks => self.input(Role::Sinks).is_some(),
+            CallOption::KeyLengths => [Role::KeyLengths, Role::LastKeys].iter().any(|role| self.input(*role).is_some()),
+            CallOption::AlibiSlopes | CallOption::QueryLengths | CallOption::Packed => false,
+        });
+        let has_past = self.input(Role::PastKey).is_some();
+        let first = |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
+        Fit {
+            b: [Role::Query, Role::Key, Role::Value].into_iter().find_map(first),
+            h_q: h_q.or(extent(Role::Query, heads)),
+            h_k: h_k.or(extent(Role::Key, heads)).or(extent(Role::Value, heads)),
+            n_q: long(Role::Query),
+            // Keys of a past are counted apart.
+            n_k: long(Role::Key).or(long(Role::Value)).filter(|_| !has_past),
+            d_k: wide(Role::Query, h_q).or(wide(Role::Key, h_k)),
+            d_v: wide(Role::Value, h_k),
+            alike: Vec::new(),
+            options: Some(options.collect()),
         }
     }
 

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{Call, Output, Response, Target};
+use qkvet_spec::{Call, Fit, Output, Response, Target};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -52,6 +52,15 @@ impl OnnxTarget {
             .map_err(|ModelError { message, hint }| failed(Some(LoadKind::Signature), message, hint))?;
         let process = ProcessTarget::start(config.launch())?;
         Ok(Self { process, model, layout: config.layout })
+    }
+
+    /// What the model of a file takes; `None` if it cannot be read, or takes all extents.
+    pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
+        let path = config.path();
+        let size = std::fs::metadata(&path).ok()?.len();
+        let bytes = if size <= MOST_BYTES { std::fs::read(&path).ok()? } else { return None };
+        let model = Model::read(&bytes, &config.constants).ok()?;
+        Some(model.fit(config.layout)).filter(|fit| !fit.is_free())
     }
 
     /// Versions, and how the model is called: one line each.

@@ -11,7 +11,7 @@ use super::stop::Stopped;
 use crate::python::A_LAYER;
 
 /// What no version so far checks.
-const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
+const UNCHECKED: [&str; 3] = ["gradients", "dropout", "strided inputs"];
 
 /// What is not checked of a layer besides: its projections are asked to copy.
 const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._caller import arrays_of, listed, name_of
 from .._check import Report, target_options
-from ._cluster import cluster, workers_of
+from ._cluster import cluster, without_folders, workers_of
 from ._pool import Pool
 from ._resources import needs_of
 from ._worker import FunctionWorker
@@ -81,12 +81,13 @@ def check(
         "folder": None if runtime_env and "working_dir" in runtime_env else os.getcwd(),
         "threads": os.environ.get("OMP_NUM_THREADS"),
     }
-    with cluster(address, num_workers, needs) as ray:
+    with cluster(address, num_workers, needs, runtime_env) as ray:
         pickled = _pickled(function)
         workers = workers_of(ray, num_workers, needs, shards)
         parts = shards or 4 * workers
+        env = without_folders(runtime_env)
         pool = Pool(
-            ray, FunctionWorker, (pickled, request), needs, workers=workers, retries=retries, patience=patience, runtime_env=runtime_env
+            ray, FunctionWorker, (pickled, request), needs, workers=workers, retries=retries, patience=patience, runtime_env=env
         )  # fmt: skip
         with pool:
             found = pool.shards(parts)

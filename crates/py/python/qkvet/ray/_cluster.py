@@ -19,11 +19,14 @@ _MOST_WORKERS = 1024
 
 
 @contextmanager
-def cluster(address: str | None, workers: int | None, needs: Mapping[str, float]) -> Iterator[ModuleType]:
+def cluster(
+    address: str | None, workers: int | None, needs: Mapping[str, float], runtime_env: Mapping[str, Any] | None = None
+) -> Iterator[ModuleType]:
     """Ray, connected; what is opened here is closed again.
 
     :raises ModuleNotFoundError: Ray is not installed.
     :raises ConnectionError: no cluster is at the address.
+    :raises ValueError: folders are to be sent to a cluster that this process is connected to.
     """
     # Nothing is told about who uses what, unless the user says so.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -38,17 +41,42 @@ def cluster(address: str | None, workers: int | None, needs: Mapping[str, float]
             name="ray",
         ) from None
     if ray.is_initialized():
+        # Ray sends folders when it connects, and at no other time.
+        if folder := _folder(runtime_env):
+            raise ValueError(
+                f"runtime_env: expected no folder, for Ray is connected already, got {folder}\n"
+                f"hint: ray.init(runtime_env=...) sends it; or let qkvet.ray.check connect"
+            )
         yield ray
         return
-    _connect(ray, address or os.environ.get("RAY_ADDRESS"), workers, needs)
+    _connect(ray, address or os.environ.get("RAY_ADDRESS"), workers, needs, runtime_env)
     try:
         yield ray
     finally:
         ray.shutdown()
 
 
-def _connect(ray: ModuleType, address: str | None, workers: int | None, needs: Mapping[str, float]) -> None:
+def without_folders(runtime_env: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What Ray takes for a worker: folders of this machine went with the connection."""
+    return {} if _folder(runtime_env) else dict(runtime_env or {})
+
+
+def _folder(runtime_env: Mapping[str, Any] | None) -> str | None:
+    """The first folder or file of this machine that the environment names."""
+    named = [(runtime_env or {}).get("working_dir"), *((runtime_env or {}).get("py_modules") or ())]
+    return next((str(path) for path in named if path and "://" not in str(path)), None)
+
+
+def _connect(
+    ray: ModuleType,
+    address: str | None,
+    workers: int | None,
+    needs: Mapping[str, float],
+    runtime_env: Mapping[str, Any] | None,
+) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if runtime_env:
+        quiet["runtime_env"] = dict(runtime_env)
     if address not in (None, "local"):
         _reach(ray, address, quiet)
         return

@@ -1,0 +1,136 @@
+//! What a target takes of a suite: extents that it has fixed or takes for one another, and the options that it has.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallOption, Dims};
+
+/// Two extents that are one to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alike {
+    /// `h_k` is `h_q`.
+    Heads,
+    /// `n_k` is `n_q`.
+    Lengths,
+    /// `d_v` is `d_k`.
+    Widths,
+}
+
+/// What every case of a suite is made to fit, so that a target of fixed shapes is not asked in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// Items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b: Option<usize>,
+    /// Query heads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub h_q: Option<usize>,
+    /// Key and value heads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub h_k: Option<usize>,
+    /// Queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_q: Option<usize>,
+    /// Keys and values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_k: Option<usize>,
+    /// Width of queries and keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub d_k: Option<usize>,
+    /// Width of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub d_v: Option<usize>,
+    /// Extents that are one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<Alike>,
+    /// Options that are combined; absent: all that a law ranges over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<CallOption>>,
+}
+
+impl Fit {
+    /// Whether extents are left as they are.
+    pub fn is_free(&self) -> bool {
+        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, .. } = self;
+        alike.is_empty() && [b, h_q, h_k, n_q, n_k, d_k, d_v].iter().all(|extent| extent.is_none())
+    }
+
+    /// Whether cases may have the option on.
+    pub fn has(&self, option: CallOption) -> bool {
+        self.options.as_ref().is_none_or(|options| options.contains(&option))
+    }
+
+    /// The extents, as near to these as the target takes them: what is fixed is, what is alike follows what is fixed or the first of the
+    /// two, and heads of keys divide those of queries.
+    pub fn apply(&self, dims: &Dims) -> Dims {
+        let pair = |alike: Alike, (own, other): (Option<usize>, Option<usize>), (one, two): (usize, usize)| {
+            if self.alike.contains(&alike) {
+                let n = own.or(other).unwrap_or(one);
+                (n, n)
+            } else {
+                (own.unwrap_or(one), other.unwrap_or(two))
+            }
+        };
+        let (mut h_q, mut h_k) = pair(Alike::Heads, (self.h_q, self.h_k), (dims.h_q, dims.h_k));
+        if !h_q.is_multiple_of(h_k.max(1)) {
+            match self.h_k {
+                Some(fixed) if self.h_q.is_none() => h_q = fixed * (dims.h_q / dims.h_k.max(1)).max(1),
+                _ => h_k = (1..=h_k.min(h_q)).rev().find(|n| h_q.is_multiple_of(*n)).unwrap_or(1),
+            }
+        }
+        let (n_q, n_k) = pair(Alike::Lengths, (self.n_q, self.n_k), (dims.n_q, dims.n_k));
+        let (d_k, d_v) = pair(Alike::Widths, (self.d_k, self.d_v), (dims.d_k, dims.d_v));
+        Dims { b: self.b.unwrap_or(dims.b), h_q, h_k, n_q, n_k, d_k, d_v }
+    }
+}
+
+impl fmt::Display for Fit {
+    /// `h_q=4 d_k=16, n_k=n_q, options causal`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options } = self;
+        let names = crate::shape::DIMENSIONS;
+        let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
+        let fixed: Vec<String> = fixed.filter_map(|(name, n)| Some(format!("{name}={}", (*n)?))).collect();
+        let alike = alike.iter().map(|alike| match alike {
+            Alike::Heads => "h_k=h_q".to_owned(),
+            Alike::Lengths => "n_k=n_q".to_owned(),
+            Alike::Widths => "d_v=d_k".to_owned(),
+        });
+        let options = options.as_ref().map(|options| match options.as_slice() {
+            [] => "no options".to_owned(),
+            options => {
+                let names: Vec<&str> = options.iter().map(|option| option.name()).collect();
+                format!("options {}", names.join(" "))
+            }
+        });
+        let fixed = (!fixed.is_empty()).then(|| fixed.join(" "));
+        f.write_str(&fixed.into_iter().chain(alike).chain(options).collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_are_as_near_as_they_can_be() {
+        let dims = Dims { b: 2, h_q: 6, h_k: 3, n_q: 5, n_k: 7, d_k: 24, d_v: 16 };
+        let told = |fit: &Fit| {
+            let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = fit.apply(&dims);
+            [b, h_q, h_k, n_q, n_k, d_k, d_v]
+        };
+        assert_eq!(told(&Fit::default()), [2, 6, 3, 5, 7, 24, 16]);
+        assert!(Fit::default().is_free());
+        let fit = Fit { b: Some(1), h_q: Some(4), d_k: Some(8), alike: vec![Alike::Widths], ..Fit::default() };
+        assert_eq!(told(&fit), [1, 4, 2, 5, 7, 8, 8]);
+        let fit = Fit { h_k: Some(4), n_k: Some(9), alike: vec![Alike::Lengths], ..Fit::default() };
+        assert_eq!(told(&fit), [2, 8, 4, 9, 9, 24, 16]);
+        let fit = Fit { alike: vec![Alike::Heads], options: Some(vec![CallOption::Causal]), ..fit };
+        assert_eq!(told(&fit)[1..3], [4, 4]);
+        assert_eq!(fit.to_string(), "h_k=4 n_k=9, h_k=h_q, options causal");
+    }
+}
