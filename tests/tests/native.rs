@@ -112,8 +112,8 @@ fn cases_fit_the_prototype() {
     let right = narrow("narrow");
     let fit = "made to fit what the target takes: b=1 h_q=1, h_k=h_q, n_k=n_q, d_v=d_k, options scale";
     right.expect(0, &[fit, "no finding in"]);
-    let (checked, of) = laws(&right);
-    assert!(checked > of / 2, "{}", right.stdout);
+    // Without that no case has the shape: all were declined.
+    assert!(laws(&right).0 > 20, "{}", right.stdout);
     narrow("narrow_wrong").expect(1, &["FAIL"]);
 }
 

@@ -211,7 +211,7 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
     // What the page says to run shows the finding.
     let words: Vec<&str> = finding.replay.split(' ').collect();
     assert_eq!(words[..2], ["qkvet", "replay"]);
-    run(folder.path(), &words[1..]).expect(1, &["QK232"]);
+    run(folder.path(), &words[1..]).expect(1, &["FAIL", &finding.law]);
 }
 
 /// The colors that a rule of the style sheet names, as red, green and blue.

@@ -64,11 +64,11 @@ fn keys_at_a_terminal_decide_group_by_group() {
         })
         .collect();
     std::fs::write(&path, &good).expect("a file");
-    with(folder, "check", WRONG).expect(1, &["worse verdict", "new finding", "new case"]);
+    with(folder, "check", WRONG).expect(1, &["worse verdict", "new finding", "10 regressions"]);
 
     // Nothing is written by leaving: quitting at once, the end of the input, an interrupt.
     review(folder, "q").expect(0, &["1 of 3  worse verdict: PASS → FAIL QK301", "[a]ccept", "nothing to change"]);
-    review(folder, "s s s").expect(0, &["3 of 3  new case", "nothing to change"]);
+    review(folder, "s s s").expect(0, &["3 of 3  new finding: FAIL QK301", "nothing to change"]);
     review(folder, "s ^D").expect(0, &["2 of 3  new finding: CRASH → FAIL QK301", "nothing to change"]);
     review(folder, "a ^C").expect(130, &["2 of 3"]);
     assert_eq!(text(), good);
@@ -83,7 +83,7 @@ fn keys_at_a_terminal_decide_group_by_group() {
     assert_eq!(line(&after, new), None);
 
     // What was skipped is asked about again; words do as well as letters.
-    review(folder, "skip accept").expect(0, &["2 of 2  new case", "1 added, 0 replaced, 0 removed"]);
+    review(folder, "skip accept").expect(0, &["2 of 2  new finding: FAIL QK301", "1 added, 0 replaced, 0 removed"]);
     assert!(line(&text(), new).is_some_and(|line| line.contains(": FAIL 2^")), "{}", text());
     review(folder, "a").expect(0, &["1 of 1  worse verdict", " 0 added, "]);
     review(folder, "").expect(0, &["nothing to change"]);

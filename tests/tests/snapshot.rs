@@ -386,5 +386,5 @@ fn formats_that_are_recorded_at_once_are_all_there() {
 fn a_missing_snapshot_is_recorded_by_the_command_that_is_named() {
     let folder = TempDir::new().expect("a folder");
     at_home(folder.path(), &smoke(&["snapshot", "check", "builtin:flash"]))
-        .expect(2, &["expected a file, got none", "hint: `qkvet snapshot record builtin:flash` writes it"]);
+        .expect(2, &["expected a readable file, got none", "hint: `qkvet snapshot record builtin:flash` writes it"]);
 }

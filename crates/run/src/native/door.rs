@@ -1,8 +1,8 @@
 //! What is common to the ways into a library: what a call lays out, and how a function of a prototype is given it.
 
 use qkvet_engine::format;
-use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 use qkvet_spec::wire::{Status, Supports, WireDtype};
+use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 
 use super::arena::{Buffer, Contents};
 use super::foreign::{Function, Value};

@@ -69,7 +69,10 @@ impl NativeWorker {
     fn open(&self) -> Result<Opened, NotReady> {
         let shown = self.library.display();
         if !self.library.is_file() {
-            return Err(not_ready(format!("library at {shown}: expected a file, got none"), Some("the path is read from the current folder".to_owned())));
+            return Err(not_ready(
+                format!("library at {shown}: expected a file, got none"),
+                Some("the path is read from the current folder".to_owned()),
+            ));
         }
         let loaded = Loaded::open(&self.library).map_err(|error| {
             let hint = "build it with -shared -fPIC, and link what it needs";

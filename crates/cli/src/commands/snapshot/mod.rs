@@ -78,7 +78,10 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
     if !path.exists() {
         let hint = format!("hint: `qkvet snapshot record {}` writes it", visible(&check.target));
-        return Err(Failure::Usage(format!("snapshot at {}: expected a file, got none\n{hint}", shown(&path))));
+        return Err(Failure::Usage(format!(
+            "snapshot at {}: expected a readable file, got none\n{hint}",
+            shown(&path)
+        )));
     }
     let snapshot = read_snapshot_file(&path)?;
     if snapshot.target != check.target {
