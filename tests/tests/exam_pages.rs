@@ -9,8 +9,8 @@ use std::process::Command;
 use qkvet_tests::{PROBLEM_SETS, root, run};
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// A narrow window, and one as wide as a screen.
-const WIDTHS: [u32; 2] = [720, 1280];
+/// A printed page of A4, a narrow window, and one as wide as a screen.
+const WIDTHS: [(u32, bool); 3] = [(718, true), (720, false), (1280, false)];
 
 /// Writes what is wrong with a page into its title: boxes that leave the page or their own box, and texts of too little contrast.
 const CHECK: &str = r"
@@ -33,11 +33,9 @@ const behind = (element) => {
 let texts = 0;
 for (const element of document.body.querySelectorAll('*')) {
   const box = element.getBoundingClientRect();
-  // Long steps of a proof, in keys only, scroll in a box of their own.
-  const scrolls = IS_KEY && element.parentElement.closest('.display');
-  if (box.width > 0 && !scrolls && (box.right > width + 1 || box.left < -1)) say(element, 'out of the page');
+  if (box.width > 0 && (box.right > width + 1 || box.left < -1)) say(element, 'out of the page');
   const style = getComputedStyle(element);
-  if (style.overflowX === 'hidden' && element.scrollWidth > element.clientWidth + 1) say(element, 'clipped');
+  if (style.overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1) say(element, 'clipped');
   const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
   if (!own || box.width === 0) continue;
   texts += 1;
@@ -55,10 +53,12 @@ fn browser() -> Option<&'static str> {
 }
 
 /// The title of the page after the script, in a window of this width.
-fn checked(browser: &str, (page, is_key): (&str, bool), folder: &Path, width: u32) -> String {
+fn checked(browser: &str, (page, is_key): (&str, bool), folder: &Path, (width, is_print): (u32, bool)) -> String {
     let path = folder.join("checked.html");
-    let script = format!("<script>addEventListener('load', () => {{const IS_KEY = {is_key};{CHECK}}})</script></body>");
+    let script = format!("<script>addEventListener('load', () => {{{CHECK}}})</script></body>");
     assert!(page.contains("</body>"), "a page without an end");
+    // A dump of a page knows no paper: what is said of print is said of all.
+    let page = if is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
     fs::write(&path, page.replacen("</body>", &script, 1)).expect("a page");
     let out = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
@@ -111,7 +111,7 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
                 let is_key = path.parent().is_some_and(|folder| folder.ends_with("key"));
                 let title = checked(browser, (&page, is_key), &out, width);
                 if !title.ends_with("all right") {
-                    wrong.push(format!("{} at {width}: {title}", path.display()));
+                    wrong.push(format!("{} at {width:?}: {title}", path.display()));
                 }
             }
         }
@@ -129,8 +129,13 @@ fn the_check_of_pages_finds_what_is_wrong() {
         ("<p style='width: 2000px'>Wide.</p>", "wider"),
         ("<p style='width: 40px; overflow: hidden; white-space: nowrap'>Much too long for it.</p>", "clipped at P"),
         ("<p style='color: #aaa'>Pale.</p>", "a contrast of 2.3"),
+        ("<div style='overflow-x: auto; width: 90px'><p style='width: 300px'>Wide.</p></div>", "clipped at DIV"),
+        ("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>", "all right"),
     ] {
-        let title = checked(browser, (&page(body), false), folder.path(), 720);
+        let title = checked(browser, (&page(body), false), folder.path(), (720, false));
         assert!(title.contains(expected), "{body}: {title}");
     }
+    let paper = page("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>");
+    let title = checked(browser, (&paper, false), folder.path(), (718, true));
+    assert!(title.contains("wider"), "{title}");
 }

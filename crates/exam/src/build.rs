@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_prove::outcome::{Outcome, Status, prove};
+use qkvet_prove::outcome::{Line, Outcome, Shown, Status, prove};
 use qkvet_spec::Catalog;
 
 use crate::error::ExamError;
 use crate::generate::{Posed, pose};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
+use crate::plain::{plain, written_out};
 use crate::print::{Format, key_document, print, sheet_document};
 use crate::question::{AnswerSpec, CheckedQuestion, Library, ProblemSet};
 
@@ -124,13 +125,19 @@ pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proof
                 continue;
             }
             let law = Catalog::find("law", &catalog.laws, id)?;
-            let outcome = prove(law);
-            if !matches!(outcome.status, Status::Proved | Status::ProvedTo { .. }) {
+            let is_proved = |outcome: &Outcome| matches!(outcome.status, Status::Proved | Status::ProvedTo { .. });
+            // Questions are about attention without options, unless the law says nothing of that.
+            let of_plain = plain(law).map(|law| prove(&law)).filter(is_proved);
+            let mut outcome = of_plain.unwrap_or_else(|| prove(law));
+            if !is_proved(&outcome) {
                 return Err(ExamError::Unproved {
                     question: question.question.question.clone(),
                     law: id.clone(),
                     got: outcome.status.name().to_owned(),
                 });
+            }
+            for Line { shown: Shown::Expression(expr) | Shown::Equation(expr), .. } in &mut outcome.lines {
+                written_out(expr, &law.lets);
             }
             proofs.insert(id.clone(), outcome);
         }

@@ -17,6 +17,7 @@ pub mod generate;
 pub mod given;
 pub mod grade;
 pub mod key;
+mod plain;
 pub mod print;
 pub mod question;
 pub mod solution;

@@ -64,14 +64,21 @@ pub fn decimals(numbers: &Numbers) -> Expr {
 /// The exact values as a formula; `None` where they are too long to be read.
 pub fn formula(numbers: &Numbers) -> Option<Expr> {
     const MOST: usize = 160;
+    // What a row of fractions may be wide to stay on a page.
+    const WIDEST: usize = 140;
     let mut rows = Vec::new();
     for row in &numbers.exact {
-        if row.iter().any(|x| x.len() > MOST) {
+        if row.iter().any(|x| x.len() > MOST) || row.iter().map(|x| width(x)).sum::<usize>() > WIDEST {
             return None;
         }
         rows.push(row.iter().map(|x| read(x)).collect::<Result<Vec<_>, _>>().ok()?);
     }
     Some(laid_out(rows, numbers.scalar))
+}
+
+/// Signs side by side: of a fraction those of the longer of both sides of its line.
+fn width(exact: &str) -> usize {
+    exact.split_once("/(").map_or(exact.len(), |(above, below)| above.len().max(below.len()))
 }
 
 /// Reads an exact value back.
@@ -85,6 +92,17 @@ pub fn read(text: &str) -> Result<Expr, ExprError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_are_too_wide_are_not_shown() {
+        let entry = |terms: usize| format!("1/({}1)", "exp(1) + ".repeat(terms));
+        let numbers = |terms| {
+            let exact = vec![vec![entry(terms); 3]];
+            Numbers { scalar: false, places: Some(3), rows: vec![vec!["0.100".to_owned(); 3]], exact }
+        };
+        assert!(formula(&numbers(4)).is_some());
+        assert!(formula(&numbers(5)).is_none());
+    }
 
     #[test]
     fn exact_numbers_are_formulas() {

@@ -3,7 +3,7 @@
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use crate::answer::{Numbers, decimals};
-use crate::question::Drawing;
+use crate::question::Plot;
 
 /// A printed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub enum Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// How.
-    pub drawing: Drawing,
+    pub plot: Plot,
     /// The formula.
     pub of: Expr,
     /// Its values.

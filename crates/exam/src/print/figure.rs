@@ -10,11 +10,21 @@ use crate::question::Drawing;
 pub(super) fn svg(figure: &Figure) -> String {
     let rows: Vec<Vec<f64>> =
         figure.numbers.rows.iter().map(|row| row.iter().map(|text| text.parse().unwrap_or(0.0)).collect()).collect();
-    let of = render(&figure.of, Style::Words);
-    match figure.drawing {
+    let of = figure.plot.names.first().cloned().unwrap_or_else(|| render(&figure.of, Style::Words));
+    match figure.plot.drawing {
         Drawing::Heat => heat(&rows, &format!("heat map of {of}, rows are queries and columns are keys")),
-        Drawing::Curves => curves(&rows, &format!("a curve for each row of {of}")),
+        Drawing::Curves => curves(&rows, &told(&figure.plot.names, &rows)),
     }
+}
+
+/// The curves in words: what each is, and its points.
+fn told(names: &[String], rows: &[Vec<f64>]) -> String {
+    let curve = |(at, row): (usize, &Vec<f64>)| {
+        let points: Vec<String> = row.iter().map(|x| format!("{x:.2}")).collect();
+        let name = names.get(at).map(|name| format!(", {name}")).unwrap_or_default();
+        format!("curve {}{name}: {}", at + 1, points.join(", "))
+    };
+    rows.iter().enumerate().map(curve).collect::<Vec<_>>().join("; ")
 }
 
 fn frame(width: usize, height: usize, title: &str, inner: &str) -> String {
@@ -68,6 +78,8 @@ fn curves(rows: &[Vec<f64>], title: &str) -> String {
     const EDGE: usize = 40;
     const DASHES: [&str; 3] = ["", " stroke-dasharray=\"6 4\"", " stroke-dasharray=\"2 3\""];
     let (low, high) = range(rows);
+    // Weights are drawn up to 1.
+    let high = if (0.5..1.0).contains(&high) { 1.0 } else { high };
     let n = rows.iter().map(Vec::len).max().unwrap_or(0).max(2);
     #[expect(clippy::cast_precision_loss, reason = "pixels and counts are small")]
     let place = |at: usize, x: f64| {
@@ -110,11 +122,16 @@ fn curves(rows: &[Vec<f64>], title: &str) -> String {
 mod tests {
     use super::*;
     use crate::answer::Numbers;
+    use crate::question::Plot;
 
     fn figure(drawing: Drawing, rows: &[&[&str]]) -> Figure {
         let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(ToString::to_string).collect()).collect();
         let of = qkvet_spec::syntax::parse("A @ V").unwrap_or_else(|error| panic!("{error}"));
-        Figure { drawing, of, numbers: Numbers { scalar: false, places: Some(4), exact: rows.clone(), rows } }
+        Figure {
+            plot: Plot { drawing, names: vec!["one head".to_owned()] },
+            of,
+            numbers: Numbers { scalar: false, places: Some(4), exact: rows.clone(), rows },
+        }
     }
 
     #[test]
@@ -132,6 +149,13 @@ mod tests {
         assert_eq!(drawn.matches("<circle").count(), 6);
         // The least entry stands on the axis, the largest at its top.
         assert!(drawn.contains("points=\"40.0,140.0 210.0,40.0 380.0,90.0\""), "{drawn}");
+        assert!(
+            drawn.contains("aria-label=\"curve 1, one head: 0.00, 1.00, 0.50; curve 2: 0.50, 0.50, 0.50\""),
+            "{drawn}"
+        );
+        // A weight of .99 does not reach the top, which is 1.
+        let drawn = svg(&figure(Drawing::Curves, &[&["0.0", "0.99"]]));
+        assert!(drawn.contains(">1.00<") && drawn.contains("380.0,41.0") && !drawn.contains(">0.99<"), "{drawn}");
         // A single entry or none is no reason to divide by 0.
         for rows in [&[&["0"][..]][..], &[]] {
             assert!(!svg(&figure(Drawing::Curves, rows)).contains("NaN"));

@@ -7,6 +7,7 @@ use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::figure::svg;
+use super::lines::broken;
 
 const STYLE: &str = "\
 :root { color-scheme: light }
@@ -17,7 +18,7 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 1p
 .points { float: right; color: #333; font-weight: normal; font-size: 1rem; margin-left: 1rem }
 .part { margin: 1.2rem 0 .4rem }
 .label { font-weight: bold; margin: .8rem 0 .2rem }
-.display { margin: .7rem 0 .7rem 1.5rem; overflow-x: auto; line-height: 2 }
+.display { margin: .3rem 0 .3rem 1.5rem; padding: .4rem 0; overflow-x: auto; line-height: 2 }
 .note { color: #333; font-size: .95em }
 ul, ol { margin: .4rem 0; padding-left: 1.8rem }
 ul.options { list-style: none; padding-left: 1.2rem }
@@ -80,6 +81,13 @@ fn printed(block: &Block, maths: Maths) -> String {
         ),
         Block::Label(label) => format!("<p class=\"label\">{}</p>", escape(label)),
         Block::Paragraph(line) => format!("<p>{}</p>", inlines(line)),
+        Block::Display(line) if maths == Maths::MathMl => {
+            let pieces = line.iter().flat_map(|inline| match inline {
+                Inline::Math(expr) => broken(expr),
+                other => vec![other.clone()],
+            });
+            format!("<div class=\"display\">{}</div>", inlines(&pieces.collect::<Vec<_>>()))
+        }
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
         Block::List(marker, items) => list(*marker, items, maths),
         Block::Figure(figure) => format!("<div class=\"display\">{}</div>", svg(figure)),

@@ -4,6 +4,7 @@ mod document;
 mod figure;
 mod html;
 mod latex;
+mod lines;
 mod markdown;
 mod pdf;
 #[cfg(feature = "pdf")]

@@ -134,15 +134,24 @@ pub(crate) fn number(numbers: &Numbers) -> Vec<Inline> {
     shown.decimals.or(shown.exact).map(Inline::math).into_iter().collect()
 }
 
+/// How many numbers are asked for.
+fn entries(part: &PosedPart) -> usize {
+    match &part.answer {
+        Answer::Numbers { key, .. } => key.rows.iter().map(Vec::len).sum(),
+        _ => 1,
+    }
+}
+
 fn room(posed: &Posed<'_>, part: &PosedPart) -> Block {
     match &posed.written(part).0.answer {
         AnswerSpec::Value(value) if value.choices => Block::Room(3),
-        AnswerSpec::Value(_) => Block::Room(6),
+        AnswerSpec::Value(_) => Block::Room((4 + entries(part)).clamp(6, 24)),
         AnswerSpec::Choice(_) | AnswerSpec::Statements(_) => Block::Room(1),
         AnswerSpec::Shape(_) | AnswerSpec::Ordering(_) | AnswerSpec::Largest(_) | AnswerSpec::Expression(_) => {
             Block::Line(vec![Inline::text("Answer: ")])
         }
-        AnswerSpec::Proof(_) | AnswerSpec::Design(_) => Block::Room(9),
+        AnswerSpec::Proof(_) => Block::Room(9),
+        AnswerSpec::Design(design) => Block::Room((6 + 3 * design.example.len()).min(24)),
         AnswerSpec::Text(text) => Block::Room(text.lines.unwrap_or(4).clamp(1, 40)),
     }
 }

@@ -6,7 +6,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use super::document::{Block, Figure, Inline, Marker};
 use crate::answer::{Numbers, decimals, formula, of_value};
 use crate::generate::Posed;
-use crate::question::{Drawing, Paragraph, Piece, prose};
+use crate::question::{Paragraph, Piece, Plot, prose};
 
 /// Decimals of values in prose and in steps that are not rational.
 pub(super) const PLACES: usize = 4;
@@ -101,7 +101,7 @@ pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
             blocks.push(Block::Display(below));
         }
         blocks.extend(paragraph.pieces.iter().filter_map(|piece| match piece {
-            Piece::Figure(drawing, expr) => figure(posed, *drawing, expr),
+            Piece::Figure(plot, expr) => figure(posed, plot, expr),
             _ => None,
         }));
     }
@@ -109,9 +109,9 @@ pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
 }
 
 /// A matrix to be drawn; nothing where it has no numbers.
-fn figure(posed: &Posed<'_>, drawing: Drawing, expr: &Expr) -> Option<Block> {
+fn figure(posed: &Posed<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
     let numbers = posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
-    Some(Block::Figure(Figure { drawing, of: expr.clone(), numbers }))
+    Some(Block::Figure(Figure { plot: plot.clone(), of: expr.clone(), numbers }))
 }
 
 /// Prose on one line.

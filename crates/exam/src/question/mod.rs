@@ -23,7 +23,7 @@ pub use credit::Credit;
 pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
-pub use prose::{Drawing, Paragraph, Piece, prose};
+pub use prose::{Drawing, Paragraph, Piece, Plot, prose};
 pub use schema::{SCHEMAS, schema};
 pub use set::{Item, ProblemSet};
 

@@ -1,7 +1,8 @@
 //! Prose with formulas in it.
 //!
 //! `$Q @ K.T$` is a formula, `$=S$` its value, `$$X; W$$` stands on a line of its own and says `X = value, W = value`,
-//! `$#A$` draws a matrix as a heat map, `$~A$` its rows as curves, `` `code` `` is code. A blank line ends a paragraph; lines that begin with `- ` are a list.
+//! `$#A$` draws a matrix as a heat map, `$~A; one; other$` its rows as curves with these names, `` `code` `` is code. A blank line ends a
+//! paragraph; lines that begin with `- ` are a list.
 
 use qkvet_spec::Formula;
 use qkvet_spec::syntax::{Expr, ExprError, parse};
@@ -29,7 +30,16 @@ pub enum Piece {
     /// Formulas with their values, on a line of their own.
     Equations(Vec<Expr>),
     /// The values of a matrix, drawn.
-    Figure(Drawing, Expr),
+    Figure(Plot, Expr),
+}
+
+/// How a matrix is drawn, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// How.
+    pub drawing: Drawing,
+    /// What its rows are, or what it is as a whole, in words.
+    pub names: Vec<String>,
 }
 
 /// How a matrix is drawn.
@@ -89,11 +99,16 @@ fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
         };
         let first = formula.chars().next().filter(|first| "=#~".contains(*first));
         let value = formula.strip_prefix(['=', '#', '~']).unwrap_or(formula);
+        let drawn = |drawing| -> Result<Piece, ExprError> {
+            let mut all = value.split(';');
+            let expr = read(all.next().unwrap_or_default())?;
+            Ok(Piece::Figure(Plot { drawing, names: all.map(|name| name.trim().to_owned()).collect() }, expr))
+        };
         pieces.push(match (mark, first) {
             ("`", _) => Piece::Code(inner[..end].to_owned()),
             ("$$", _) => Piece::Equations(formula.split(';').map(read).collect::<Result<_, _>>()?),
-            (_, Some('#')) => Piece::Figure(Drawing::Heat, read(value)?),
-            (_, Some('~')) => Piece::Figure(Drawing::Curves, read(value)?),
+            (_, Some('#')) => drawn(Drawing::Heat)?,
+            (_, Some('~')) => drawn(Drawing::Curves)?,
             (_, Some(_)) => Piece::Value(read(value)?),
             (_, None) => Piece::Formula(read(formula)?),
         });
@@ -136,9 +151,11 @@ mod tests {
 
     #[test]
     fn figures_are_told_by_their_first_sign() {
-        let read = prose(&formula("$#A$ and $~A.T$")).unwrap();
-        assert!(matches!(&read[0].pieces[0], Piece::Figure(Drawing::Heat, _)));
-        assert!(matches!(&read[0].pieces[2], Piece::Figure(Drawing::Curves, _)));
+        let read = prose(&formula("$#A$ and $~A.T; one head; two$")).unwrap();
+        assert!(
+            matches!(&read[0].pieces[0], Piece::Figure(plot, _) if plot.drawing == Drawing::Heat && plot.names.is_empty())
+        );
+        assert!(matches!(&read[0].pieces[2], Piece::Figure(plot, _) if plot.names == ["one head", "two"]));
     }
 
     #[test]
