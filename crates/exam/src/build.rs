@@ -43,31 +43,35 @@ pub type Proofs = BTreeMap<String, Outcome>;
 /// # Errors
 /// A set or a question that does not fit, one without good numbers, or a law that is not proved.
 pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamError> {
-    let mut library = Library::embedded(catalog)?;
-    for Source { path, text } in &request.own {
-        library.add(path, text, catalog)?;
-    }
-    let set = ProblemSet::from_yaml(&request.set.path, &request.set.text)?;
-    let questions = library.of_set(&request.set.path, &request.set.text, &set)?;
-    let proofs = proofs(&questions, catalog)?;
-    let mut seen: Vec<BTreeSet<String>> = vec![BTreeSet::new(); questions.len()];
     let mut files = Vec::new();
-    for variant in 1..=request.variants {
-        let posed = posed(&set, &questions, (request.seed, variant), &mut seen, catalog)?;
-        let key = Key {
-            format: FORMAT.to_owned(),
-            generator: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: request.seed,
-            variant,
-            variants: request.variants,
-            set: request.set.clone(),
-            own: request.own.clone(),
-            questions: posed.iter().map(KeyedQuestion::of).collect(),
-        };
+    build_each(request, catalog, &mut |made| {
+        files.extend(made);
+        Ok::<(), ExamError>(())
+    })?;
+    Ok(files)
+}
+
+/// The same, one variant after the other, so that no more than one has to be held.
+///
+/// # Errors
+/// As [`build`], and what `take` says of the files of a variant.
+pub fn build_each<E: From<ExamError>>(
+    request: &Request,
+    catalog: &Catalog,
+    take: &mut dyn FnMut(Vec<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    let (set, library) = sources(request, catalog)?;
+    let questions = of_set(request, &set, &library)?;
+    let proofs = proofs(&questions, catalog)?;
+    let mut draws = Draws::new(request, &set, &questions, catalog);
+    while let Some(drawn) = draws.next() {
+        let (posed, key) = drawn?;
+        let variant = key.variant;
         let width = request.variants.to_string().len();
         let name = format!("{}-{variant:0width$}", set.exam);
         let sheet = sheet_document(&set, &posed, variant);
         let solutions = key_document(&set, &posed, variant, &proofs);
+        let mut files = Vec::new();
         for format in Format::ALL {
             let extension = format.extension();
             files.push(File {
@@ -80,8 +84,82 @@ pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamErro
         let answers = crate::grade::template(&set, &posed, variant);
         files.push(File { path: format!("student/{name}.answers.yaml"), text: answers, secret: false });
         files.push(File { path: format!("key/{name}.json"), text: key.json()?, secret: true });
+        take(files)?;
     }
-    Ok(files)
+    Ok(())
+}
+
+/// The keys of the first variants, without their sheets.
+///
+/// # Errors
+/// As [`build`].
+pub fn keys(request: &Request, first: usize, catalog: &Catalog) -> Result<Vec<Key>, ExamError> {
+    let (set, library) = sources(request, catalog)?;
+    let questions = of_set(request, &set, &library)?;
+    Draws::new(request, &set, &questions, catalog).take(first).map(|drawn| drawn.map(|(_, key)| key)).collect()
+}
+
+fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
+    let mut library = Library::embedded(catalog)?;
+    for Source { path, text } in &request.own {
+        library.add(path, text, catalog)?;
+    }
+    Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
+}
+
+fn of_set<'a>(
+    request: &Request,
+    set: &ProblemSet,
+    library: &'a Library,
+) -> Result<Vec<&'a CheckedQuestion>, ExamError> {
+    Ok(library.of_set(&request.set.path, &request.set.text, set)?)
+}
+
+/// Variants in order, each drawn when it is asked for.
+struct Draws<'a> {
+    request: &'a Request,
+    set: &'a ProblemSet,
+    questions: &'a [&'a CheckedQuestion],
+    catalog: &'a Catalog,
+    seen: Vec<BTreeSet<String>>,
+    variant: usize,
+}
+
+impl<'a> Draws<'a> {
+    fn new(
+        request: &'a Request,
+        set: &'a ProblemSet,
+        questions: &'a [&'a CheckedQuestion],
+        catalog: &'a Catalog,
+    ) -> Self {
+        Self { request, set, questions, catalog, seen: vec![BTreeSet::new(); questions.len()], variant: 0 }
+    }
+}
+
+impl<'a> Iterator for Draws<'a> {
+    type Item = Result<(Vec<Posed<'a>>, Key), ExamError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Self { request, set, questions, catalog, .. } = *self;
+        self.variant += 1;
+        if self.variant > request.variants {
+            return None;
+        }
+        let posed = posed(set, questions, (request.seed, self.variant), &mut self.seen, catalog);
+        Some(posed.map(|posed| {
+            let key = Key {
+                format: FORMAT.to_owned(),
+                generator: env!("CARGO_PKG_VERSION").to_owned(),
+                seed: request.seed,
+                variant: self.variant,
+                variants: request.variants,
+                set: request.set.clone(),
+                own: request.own.clone(),
+                questions: posed.iter().map(KeyedQuestion::of).collect(),
+            };
+            (posed, key)
+        }))
+    }
 }
 
 fn posed<'a>(

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::bench::Bench;
 use super::draw::{chosen, draw};
@@ -202,11 +203,16 @@ fn note(posed: &Posed<'_>) -> String {
         return numbers_note(&posed.drawn);
     }
     let words: Vec<String> = posed.parts.iter().map(|part| format!("{:?}", part.answer)).collect();
-    words.join(";")
+    digest(&words.join(";"))
 }
 
 fn numbers_note(drawn: &Drawn) -> String {
-    serde_json::to_string(drawn).unwrap_or_default()
+    digest(&serde_json::to_string(drawn).unwrap_or_default())
+}
+
+/// Notes of a hundred thousand variants are held at once: each is 16 bytes of the hash, in hexadecimal.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether instances can differ in numbers, and not only in words and their order.

@@ -220,7 +220,11 @@ impl Checker<'_> {
                 self.statements(&place("answer.right"), right, values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
             }
-            AnswerSpec::Ordering(Ordering { lines, strangers }) => {
+            AnswerSpec::Ordering(ordering) => {
+                let Ordering { lines, strangers, .. } = ordering;
+                if let Some(reason) = ordering.misfit() {
+                    return Err(self.plain(format!("{}: {reason}", place("answer.any_order"))));
+                }
                 if !(3..=16).contains(&lines.len()) {
                     return Err(self.plain(format!(
                         "{}: expected 3 to 16, got {}",
