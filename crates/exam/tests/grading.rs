@@ -38,14 +38,6 @@ fn matrix(rows: &[Vec<String>]) -> String {
     format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", "))
 }
 
-/// The matrix of numbers that stand in a key as the right answer.
-fn numbers(key: &Key, part: usize) -> &qkvet_exam::answer::Numbers {
-    match &key.questions[0].parts[part].answer {
-        Answer::Numbers { key, .. } => key,
-        other => panic!("expected numbers, got {other:?}"),
-    }
-}
-
 /// A grader of one question of its own, `own`.
 fn of_own(text: &str, catalog: &Catalog) -> (Grader, Key) {
     let own = vec![Source { path: "questions/own.yaml".to_owned(), text: text.to_owned() }];
@@ -412,6 +404,7 @@ question: own
 title: Own
 goal: compute
 difficulty: 1
+sizes: {n: 2, d: 3}
 draw: {k: \"integer(1..1)\", g: \"integer(1..3)\"}
 let:
   c: k * vcat(hcat(ones(1, 1), 2 * ones(1, 1)), hcat(3 * ones(1, 1), 4 * ones(1, 1))) + 0 * g * ones(2, 2)
@@ -452,7 +445,7 @@ parts:
     answer: {value: {of: \"hcat(ones(1, 1), 2 * ones(1, 1))\"}}
   - prompt: extents
     points: 4
-    answer: {shape: \"(1, 1, 2, 3 * k)\"}
+    answer: {shape: \"(1, 1, n, d)\"}
 ";
 
 #[test]

@@ -34,7 +34,7 @@ pub fn with_unit(text: &str) -> Option<(&str, &str)> {
     let (number, unit) = (text[..end].trim(), text[end..].trim().trim_start_matches('\\'));
     let is_unit = unit == "%" || (unit.chars().all(|c| c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.')) && !unit.is_empty());
     let is_number = Stated::read(number).is_ok() || ungrouped(number).is_some();
-    (is_unit && is_number && Stated::read(text).is_err()).then_some((number, unit))
+    (is_unit && is_number && (unit == "%" || Stated::read(text).is_err())).then_some((number, unit))
 }
 
 #[cfg(test)]
