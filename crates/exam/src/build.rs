@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_prove::outcome::{Outcome, Status, prove};
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
 use crate::generate::{Posed, pose};
@@ -102,7 +102,13 @@ pub fn keys(request: &Request, first: usize, catalog: &Catalog) -> Result<Vec<Ke
 fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
     let mut library = Library::embedded(catalog)?;
     for Source { path, text } in &request.own {
-        library.add(path, text, catalog)?;
+        let id = library.add(path, text, catalog)?;
+        let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml");
+        if name != id {
+            let start = text.find("question:").unwrap_or(0);
+            let message = format!("question: expected the name of the file, `{name}`, got `{id}`");
+            return Err(SpecError::at(path, text, start..start + "question".len(), &message, None).into());
+        }
     }
     Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
 }
@@ -145,7 +151,7 @@ impl<'a> Iterator for Draws<'a> {
         if self.variant > request.variants {
             return None;
         }
-        let posed = posed(set, questions, (request.seed, self.variant), &mut self.seen, catalog);
+        let posed = posed(set, questions, (request.seed, self.variant), &mut self.seen, (&request.own, catalog));
         Some(posed.map(|posed| {
             let key = Key {
                 format: FORMAT.to_owned(),
@@ -167,7 +173,7 @@ fn posed<'a>(
     questions: &[&'a CheckedQuestion],
     (seed, variant): (u64, usize),
     seen: &mut [BTreeSet<String>],
-    catalog: &Catalog,
+    (own, catalog): (&[Source], &Catalog),
 ) -> Result<Vec<Posed<'a>>, ExamError> {
     let mut all = Vec::new();
     for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate() {
@@ -177,7 +183,34 @@ fn posed<'a>(
         };
         let (place, number) = ((at + 1).to_string(), variant.to_string());
         let name = [set.exam.as_str(), number.as_str(), place.as_str()];
-        all.push(pose(question, &parts, (seed, &name, variant), seen, catalog)?);
+        let posed = pose(question, &parts, (seed, &name, variant), seen, catalog);
+        all.push(posed.map_err(|error| placed(error, question, own))?);
+    }
+    Ok(all)
+}
+
+/// A contradiction in a part of a question, with the line of its answer.
+fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamError {
+    let ExamError::NoValue { what, reason, .. } = &error else { return error };
+    let part = what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+    let Some((part, source)) = part.zip(own.iter().find(|source| source.text == question.source)) else { return error };
+    let start = question.start_of(part);
+    let word = if reason.contains("its check") { "check:" } else { "answer:" };
+    let rest = source.text.get(start..).unwrap_or_default();
+    let start = rest.find(word).map_or(start, |at| start + at);
+    let hint = reason.contains("or `places`").then_some("ask for decimals: `places: 3`");
+    SpecError::at(&source.path, &source.text, start..start + word.len() - 1, &error.to_string(), hint).into()
+}
+
+/// Names in the prose of questions of one's own that they do not define: path, line and name.
+///
+/// # Errors
+/// A question that does not fit.
+pub fn strangers(request: &Request, catalog: &Catalog) -> Result<Vec<(String, usize, String)>, ExamError> {
+    let mut all = Vec::new();
+    for Source { path, text } in &request.own {
+        let question = CheckedQuestion::from_yaml(path, text, catalog)?;
+        all.extend(question.strangers().into_iter().map(|(line, name)| (path.clone(), line, name)));
     }
     Ok(all)
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use qkvet_exam::build::{Request, build};
+use qkvet_exam::export::{Credit, Target, export};
 use qkvet_exam::generate::Answer;
 use qkvet_exam::grade::{Graded, GradedPart, Grader, Verdict, part_id, read};
 use qkvet_exam::key::{Key, Source};
@@ -543,6 +544,21 @@ fn lines_that_commute_are_right_in_either_order() {
         let all = graded(&grader, &format!("  1e: {}\n", letters(&lines)));
         assert!((part(&all, "1e").points - points).abs() < 1e-9, "{lines:?}: {all:?}");
     }
+    // What other systems are told: PrairieLearn the lines before each, Moodle the places of each.
+    let exported = |target| {
+        let files = export(target, std::slice::from_ref(&key), Credit::default(), &catalog);
+        let files = files.unwrap_or_else(|error| panic!("{error}"));
+        files.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect::<String>()
+    };
+    let lines = exported(Target::PrairieLearn);
+    for depends in ["tag=\"1\" depends=\"\"", "tag=\"2\" depends=\"1\"", "tag=\"3\" depends=\"1\"", "tag=\"4\" depends=\"2,3\""] {
+        assert!(lines.contains(depends), "{depends}: {lines}");
+    }
+    for target in [Target::Moodle, Target::Qti21] {
+        let text = exported(target);
+        assert!(target == Target::Qti21 || text.contains("line 2 or 3") && !text.contains("line 2<"), "{text}");
+    }
+    assert!(exported(Target::Notebook).contains("_text.index(b)"));
     for wrong in ["[[1, 3]]", "[[2, 9]]", "[[2, 2]]"] {
         let own = vec![Source {
             path: "questions/own.yaml".to_owned(),

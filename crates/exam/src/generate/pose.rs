@@ -90,6 +90,8 @@ pub fn pose<'a>(
 ) -> Result<Posed<'a>, ExamError> {
     let id = &question.question.question;
     let mut last = String::new();
+    // Whether all draws are thrown away for the same reason.
+    let mut is_always = true;
     let is_contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
@@ -113,7 +115,10 @@ pub fn pose<'a>(
                     return Ok(posed);
                 }
             }
-            Err(Unfit::Numbers(reason)) => last = reason,
+            Err(Unfit::Numbers(reason)) => {
+                is_always &= last.is_empty() || last == reason;
+                last = reason;
+            }
             Err(Unfit::Question(what, reason)) => return Err(is_contradiction((what, reason))),
         }
     }
@@ -124,8 +129,23 @@ pub fn pose<'a>(
             Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
         }
         Each::None | Each::TooMany => {
-            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last })
+            let hint = hint(question, &last, is_always && seen.is_empty());
+            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last, hint })
         }
+    }
+}
+
+/// What to do about a question without good numbers.
+fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
+    let says = last.strip_prefix("mistake `").and_then(|rest| rest.strip_suffix("` gives the key"));
+    match says.filter(|_| is_always) {
+        Some(says) => {
+            let at = question.source.find(says).unwrap_or(0);
+            let line = question.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            let id = &question.question.question;
+            format!("the mistake in line {line} of question `{id}` gives the key in every draw: change it or leave it out")
+        }
+        None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),
     }
 }
 
