@@ -267,7 +267,11 @@ fn surplus_files_are_noticed_and_keys_that_others_read_are_told() {
         fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("a mode");
         let told = verify(&out);
         told.expect(0, &["; 0 wrong"]);
-        assert!(told.stderr.contains("warning: key/tiny-head-1.json") && told.stderr.contains("mode 644"), "{}", told.stderr);
+        assert!(
+            told.stderr.contains("warning: key/tiny-head-1.json") && told.stderr.contains("mode 644"),
+            "{}",
+            told.stderr
+        );
     }
 }
 
@@ -276,7 +280,11 @@ fn a_seed_that_can_be_guessed_is_told_and_none_is_a_new_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let short = build("tiny-head", &at("short"), "2026");
-    assert!(short.stderr.contains("seed 2026 can be found by trying") && short.stderr.contains("--seed "), "{}", short.stderr);
+    assert!(
+        short.stderr.contains("seed 2026 can be found by trying") && short.stderr.contains("--seed "),
+        "{}",
+        short.stderr
+    );
     let long = build("tiny-head", &at("long"), "5577006791947779410");
     assert_eq!(long.stderr, "");
     let new = |name: &str| {
@@ -299,7 +307,8 @@ fn a_seed_that_can_be_guessed_is_told_and_none_is_a_new_one() {
 fn an_exam_of_too_many_variants_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("questions")).expect("a folder");
-    fs::write(folder.path().join("mine.yaml"), "exam: mine\ntitle: Mine\nquestions:\n  - question: small\n").expect("a set");
+    fs::write(folder.path().join("mine.yaml"), "exam: mine\ntitle: Mine\nquestions:\n  - question: small\n")
+        .expect("a set");
     let text = "question: small\ntitle: Small\ngoal: add\ndifficulty: 1\ndraw: {x: integer(1..3)}\nparts:\n  - prompt: Add 1 to $=x$.\n    points: 1\n    answer: {value: {of: x + 1}}\n";
     fs::write(folder.path().join("questions/small.yaml"), text).expect("a question");
     let build = |n: &str| run(folder.path(), &["exam", "build", "mine.yaml", "--variants", n, "--out", "out"]);

@@ -19,7 +19,9 @@ pub(crate) fn run() -> Result<(), Failure> {
     )?;
     let taken = fs::read_dir(&folder).map_err(failed)?.count();
     if taken == 0 {
-        return Err(Failure::Setup("no picture was taken: the tests of pages need a Chromium on this machine".to_owned()));
+        return Err(Failure::Setup(
+            "no picture was taken: the tests of pages need a Chromium on this machine".to_owned(),
+        ));
     }
     eprintln!("==> {taken} pictures in {}", folder.display());
     Ok(())

@@ -137,7 +137,9 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
         let rest = name.strip_prefix(exam).and_then(|rest| rest.strip_prefix('-'));
         let Some((number, extension)) = rest.and_then(|rest| rest.split_once('.')) else { return false };
         let is_number = number.len() >= width
-            && number.parse::<usize>().is_ok_and(|n| (1..=key.variants).contains(&n) && format!("{n:0width$}") == number);
+            && number
+                .parse::<usize>()
+                .is_ok_and(|n| (1..=key.variants).contains(&n) && format!("{n:0width$}") == number);
         let is_kind = extension == "pdf"
             || extension == (if folder == "key" { "json" } else { "answers.yaml" })
             || Format::ALL.iter().any(|format| format.extension() == extension);
@@ -146,7 +148,9 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
     let mut wrong = Vec::new();
     for path in present.filter(|path| !is_made(path)) {
         if path.starts_with("student/") {
-            wrong.push(format!("{path}: expected nothing but sheets in the folder that is handed out, got another file"));
+            wrong.push(format!(
+                "{path}: expected nothing but sheets in the folder that is handed out, got another file"
+            ));
         } else if path.ends_with(".json") {
             wrong.push(format!("{path}: expected the keys of {} variants, got another one", key.variants));
         }

@@ -491,7 +491,9 @@ fn printed_bounds_of_the_built_in_designs_are_met() {
         let error = |x: f64| {
             let weight = |i: usize| if i == a || i == c { x.exp() } else { 1.0 };
             let sum: f64 = (0..n).map(weight).sum();
-            let off = |j: usize| ((0..n).map(|i| weight(i) / sum * v[i][j]).sum::<f64>() - f64::midpoint(v[a][j], v[c][j])).abs();
+            let off = |j: usize| {
+                ((0..n).map(|i| weight(i) / sum * v[i][j]).sum::<f64>() - f64::midpoint(v[a][j], v[c][j])).abs()
+            };
             off(0).max(off(1))
         };
         let (mut low, mut high) = (0.0, 30.0);
@@ -523,7 +525,10 @@ fn a_design_that_need_not_change_is_taken_over() {
         (part(&all, "1d").verdict, part(&all, "1d").points, part(&all, "1d").says.clone())
     };
     let (verdict, points, says) = of("  1c: [1, 1]\n  1d:\n");
-    assert!(verdict == Verdict::Right && points == 2.0 && says.contains("the one to 1c has this property too"), "{says}");
+    assert!(
+        verdict == Verdict::Right && points == 2.0 && says.contains("the one to 1c has this property too"),
+        "{says}"
+    );
     assert_eq!(of("  1c: [0.5, 1.5]\n").0, Verdict::Missing);
     assert_eq!(of("  1c: [1, 1]\n  1d: [1, 2]\n").0, Verdict::Wrong);
     assert_eq!(of("  1d: [3, 3]\n").0, Verdict::Right);
@@ -551,7 +556,9 @@ fn lines_that_commute_are_right_in_either_order() {
         files.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect::<String>()
     };
     let lines = exported(Target::PrairieLearn);
-    for depends in ["tag=\"1\" depends=\"\"", "tag=\"2\" depends=\"1\"", "tag=\"3\" depends=\"1\"", "tag=\"4\" depends=\"2,3\""] {
+    for depends in
+        ["tag=\"1\" depends=\"\"", "tag=\"2\" depends=\"1\"", "tag=\"3\" depends=\"1\"", "tag=\"4\" depends=\"2,3\""]
+    {
         assert!(lines.contains(depends), "{depends}: {lines}");
     }
     for target in [Target::Moodle, Target::Qti21] {

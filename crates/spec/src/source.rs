@@ -149,7 +149,8 @@ fn parse_within<T: DeserializeOwned>(
             Some(place) => {
                 let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
                 // What cannot be scanned has a line and a column alone.
-                let start = start.filter(|at| *at > 0).unwrap_or_else(|| offset_of(source, place.line(), place.column()));
+                let start =
+                    start.filter(|at| *at > 0).unwrap_or_else(|| offset_of(source, place.line(), place.column()));
                 let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
                 let span = start..start.saturating_add(len);
                 let typed = source.get(span.clone()).unwrap_or_default();

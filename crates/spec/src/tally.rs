@@ -28,6 +28,9 @@ mod tests {
         let read = |text: &str| tally(&mut serde_json::Deserializer::from_str(text)).map_err(|e| e.to_string());
         assert_eq!(read(r#"{"PASS": 1099511627776}"#).expect("a tally")["PASS"], MOST_CASES);
         let error = read(r#"{"PASS": 18446744073709551615}"#).expect_err("too many");
-        assert!(error.starts_with("cases of `PASS`: expected at most 1099511627776, got 18446744073709551615"), "{error}");
+        assert!(
+            error.starts_with("cases of `PASS`: expected at most 1099511627776, got 18446744073709551615"),
+            "{error}"
+        );
     }
 }

@@ -125,9 +125,7 @@ pub(super) fn judge(
 
 /// Says which shards ended before their cases did, if that left cases undecided.
 fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
-    let is_partial = summary.stopped.is_none()
-        && summary.count(Verdict::Skipped) > 0
-        && !cut_short.is_empty();
+    let is_partial = summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
     if is_partial {
         let shards: Vec<String> = cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
         summary.stopped = Some(shards.join("; "));

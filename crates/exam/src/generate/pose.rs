@@ -143,7 +143,9 @@ fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
             let at = question.source.find(says).unwrap_or(0);
             let line = question.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
             let id = &question.question.question;
-            format!("the mistake in line {line} of question `{id}` gives the key in every draw: change it or leave it out")
+            format!(
+                "the mistake in line {line} of question `{id}` gives the key in every draw: change it or leave it out"
+            )
         }
         None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),
     }

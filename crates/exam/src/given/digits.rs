@@ -30,9 +30,12 @@ pub fn ungrouped(text: &str) -> Option<String> {
 /// A number and the word or sign behind it, as `18 keys` and `21.81%`; nothing where there is no number, or nothing else.
 pub fn with_unit(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−' | '+' | ' ' | '\'' | '\u{a0}')))?;
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−' | '+' | ' ' | '\'' | '\u{a0}')))?;
     let (number, unit) = (text[..end].trim(), text[end..].trim().trim_start_matches('\\'));
-    let is_unit = unit == "%" || (unit.chars().all(|c| c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.')) && !unit.is_empty());
+    let is_unit = unit == "%"
+        || (unit.chars().all(|c| c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.'))
+            && !unit.is_empty());
     let is_number = Stated::read(number).is_ok() || ungrouped(number).is_some();
     (is_unit && is_number && (unit == "%" || Stated::read(text).is_err())).then_some((number, unit))
 }

@@ -50,7 +50,8 @@ pub(super) fn expression(
     let is_matrix = |expr: &Expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(_)));
     let fitted = formula::fitted(&formula, &is_matrix);
     // A product that was written as such may be meant entry by entry.
-    let formula = if asked.worked.holds(&relation(BinaryOp::Eq, &fitted, right)) == Ok(true) { fitted } else { formula };
+    let formula =
+        if asked.worked.holds(&relation(BinaryOp::Eq, &fitted, right)) == Ok(true) { fitted } else { formula };
     let mut others = Vec::new();
     for number in 0..TRIES {
         let label = number.to_string();

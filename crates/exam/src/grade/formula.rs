@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn products_are_written_in_many_ways() {
-        let plain = |text: &str| format!("{:?}", without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}"))));
+        let plain =
+            |text: &str| format!("{:?}", without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}"))));
         let same = |text: &str, written: &str| assert_eq!(plain(text), plain(written), "{text}");
         for text in ["X W_Q", "XW_Q", "X · W_Q", "X \\cdot W_{Q}", "XWQ", "$X W_Q$", "X×W_Q", "(X)(W_Q)", "X (W_Q)"] {
             same(text, "X @ W_Q");

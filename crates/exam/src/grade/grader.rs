@@ -238,12 +238,7 @@ fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<us
 }
 
 /// A part without an answer for which that to an earlier part is right.
-fn taken_over(
-    asked: &Asked<'_>,
-    keyed: &KeyedPart,
-    id: &str,
-    (from, given): (&str, &Given),
-) -> Option<GradedPart> {
+fn taken_over(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, (from, given): (&str, &Given)) -> Option<GradedPart> {
     let part = marked(asked, keyed, id, Some(given), &mut Own::new());
     let says = format!("no answer of its own; the one to {from} has this property too");
     (part.verdict == Verdict::Right).then(|| GradedPart { says, ..part })

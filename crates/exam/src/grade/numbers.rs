@@ -6,9 +6,7 @@ use qkvet_spec::CheckedLaw;
 use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
-use crate::given::{
-    Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, with_unit,
-};
+use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, with_unit};
 use crate::question::Credit;
 
 /// How a number stands to the right one.
@@ -250,7 +248,10 @@ impl Right<'_> {
                     && right[..missing].iter().all(is_one)
                     && right[missing..].iter().zip(row).all(|(right, x)| x.is(right));
                 if is_end && !row.is_empty() {
-                    return Marked::partial(self.credit.coarse, format!("{says}: the first, which are 1, are left out"));
+                    return Marked::partial(
+                        self.credit.coarse,
+                        format!("{says}: the first, which are 1, are left out"),
+                    );
                 }
                 Marked::wrong(says)
             }

@@ -137,7 +137,10 @@ pub(super) fn ordering(
     }
     let is_turned = |first: usize, second: usize| ordering.is_before(order[second], order[first]);
     let turned = (0..order.len()).flat_map(|at| (at + 1..order.len()).map(move |other| (at, other)));
-    if order.len() == lines && order.iter().all(|line| *line < lines) && !turned.into_iter().any(|(x, y)| is_turned(x, y)) {
+    if order.len() == lines
+        && order.iter().all(|line| *line < lines)
+        && !turned.into_iter().any(|(x, y)| is_turned(x, y))
+    {
         return Ok(Marked::right(""));
     }
     let mut says = Vec::new();

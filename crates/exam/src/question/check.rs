@@ -217,7 +217,9 @@ impl Checker<'_> {
         let lets = &self.question.lets;
         if let Some(step) = part.steps.iter().find(|step| !lets.contains_key(*step)) {
             let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps"))));
+            return Err(
+                self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps")))
+            );
         }
         if let Some((name, share)) = part.credit.misfit() {
             return Err(

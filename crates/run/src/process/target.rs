@@ -204,7 +204,8 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
     let more = unknown.len().saturating_sub(MOST_UNKNOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let first = unknown.iter().take(MOST_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
-    (!unknown.is_empty()).then(|| format!("the program offers what qkvet does not know, and is not asked for it: {first}{more}"))
+    (!unknown.is_empty())
+        .then(|| format!("the program offers what qkvet does not know, and is not asked for it: {first}{more}"))
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.

@@ -66,7 +66,9 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
     let open = open_to_others(folder);
     if let Some((path, mode)) = open.first() {
         let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
-        tell!("warning: {path}{more} in the folder of keys: expected a file that only its owner can read, got mode {mode:o}");
+        tell!(
+            "warning: {path}{more} in the folder of keys: expected a file that only its owner can read, got mode {mode:o}"
+        );
         tell!("hint: chmod -R go= {}", folder.join("key").display());
     }
     Ok(ExitCode::from(if wrong.is_empty() { HELD } else { FINDINGS }))
@@ -116,8 +118,7 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text =
-        fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))?;
+    let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))?;
     Ok((name, text))
 }
 
