@@ -63,8 +63,8 @@ pub fn build_each<E: From<ExamError>>(
     let (set, library) = sources(request, catalog)?;
     let questions = of_set(request, &set, &library)?;
     let proofs = proofs(&questions, catalog)?;
-    let mut draws = Draws::new(request, &set, &questions, catalog);
-    while let Some(drawn) = draws.next() {
+    let draws = Draws::new(request, &set, &questions, catalog);
+    for drawn in draws {
         let (posed, key) = drawn?;
         let variant = key.variant;
         let width = request.variants.to_string().len();

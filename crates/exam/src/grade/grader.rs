@@ -241,7 +241,7 @@ fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<us
 fn taken_over(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, (from, given): (&str, &Given)) -> Option<GradedPart> {
     let part = marked(asked, keyed, id, Some(given), &mut Own::new());
     let says = format!("no answer of its own; the one to {from} has this property too");
-    (part.verdict == Verdict::Right).then(|| GradedPart { says, ..part })
+    (part.verdict == Verdict::Right).then_some(GradedPart { says, ..part })
 }
 
 fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>, own: &mut Own) -> GradedPart {
