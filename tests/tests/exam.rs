@@ -148,6 +148,36 @@ fn a_question_of_ones_own_is_a_file_and_its_errors_point_at_the_line() {
 }
 
 #[test]
+fn errors_in_a_question_point_at_their_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("questions")).expect("a folder");
+    fs::write(folder.path().join("mine.yaml"), "exam: mine\ntitle: M\nquestions:\n  - question: own\n").expect("a set");
+    let good = "question: own\ntitle: Own\ngoal: g\ndifficulty: 1\nsizes: {n: 2, d: 2}\ndraw:\n  A: integers(n, d, 1..9)\n  B: integers(n, d, 1..9)\nlet:\n  S: A @ B.T\nprompt: $$A; B$$\nparts:\n  - prompt: Multiply.\n    points: 1\n    answer: {value: {of: S}}\n    steps: [S]\n    mistakes:\n      - {gives: B @ A.T, says: the order}\n";
+    let build = |from: &str, to: &str, out: &str| {
+        assert!(good.contains(from), "{from}");
+        fs::write(folder.path().join("questions/own.yaml"), good.replacen(from, to, 1)).expect("a question");
+        run(folder.path(), &["exam", "build", "mine.yaml", "--seed", "9223372036854775807", "--out", out])
+    };
+    for (from, to, told) in [
+        ("of: S}}", "of: S}", ["own.yaml:16", "a bracket or a quote is open"]),
+        ("steps: [S]", "steps: [S", ["own.yaml:17", "a bracket or a quote is open"]),
+        ("    answer: {value: {of: S}}\n", "", ["missing field `answer`", "the entry that ends here has none"]),
+        ("points: 1", "points: two", ["own.yaml:14", "expected a whole number, got `two`"]),
+        ("steps: [S]", "steps: [T]", ["own.yaml:16", "expected steps of `let`, got `T`"]),
+        ("question: own", "question: oown", ["own.yaml:1", "expected the name of the file, `own`, got `oown`"]),
+        ("of: S}}", "of: S, check: A @ A.T}}", ["own.yaml:15", "`of` and its check differ"]),
+        ("of: S}}", "of: exp(1) * S}}", ["own.yaml:15", "ask for decimals"]),
+        ("B @ A.T", "A @ B.T", ["the mistake in line 18 of question `own`", "gives the key in every draw"]),
+    ] {
+        build(from, to, "never").expect(2, &told);
+    }
+    let built = build("Multiply.", "Multiply $QQ @ KK.T$ by $alpha$ and $k_1$.", "out");
+    built.expect(0, &[]);
+    let notes: Vec<&str> = built.stderr.lines().collect();
+    assert!(notes.len() == 2 && notes[0].starts_with("note: questions/own.yaml:13: `QQ`"), "{notes:?}");
+}
+
+#[test]
 fn what_is_built_in_is_listed() {
     run(root(), &["exam", "list"])
         .expect(0, &[&PROBLEM_SETS[..], &["Problem sets", "Questions", "hand-head"]].concat());
@@ -209,4 +239,79 @@ fn a_pdf_is_made_or_said_to_need_another_build() {
         built.expect(2, &["feature `pdf`", "hint:", "--features pdf", "typst compile --pdf-standard ua-1"]);
         assert!(!out.exists());
     }
+}
+
+#[test]
+fn surplus_files_are_noticed_and_keys_that_others_read_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    build("tiny-head", &out, "5").expect(0, &[]);
+    let key = out.join("key/tiny-head-1.json");
+    let with = |to: &str, bytes: &[u8], code: i32, told: &str| {
+        let path = out.join(to);
+        fs::write(&path, bytes).expect("a file");
+        verify(&out).expect(code, &[told]);
+        fs::remove_file(&path).expect("a file");
+    };
+    let text = fs::read(&key).expect("a key");
+    with("student/tiny-head-1.json", &text, 1, "wrong  student/tiny-head-1.json: expected nothing but sheets");
+    with("student/secret.txt", b"seed 5", 1, "wrong  student/secret.txt: expected nothing but sheets");
+    with("key/tiny-head-3.json", &text, 1, "wrong  key/tiny-head-3.json: expected the keys of 2 variants");
+    with("key/tiny-head-01.json", &text, 1, "wrong  key/tiny-head-01.json");
+    with("key/notes.txt", b"mine", 0, "; 0 wrong");
+    with("student/tiny-head-2.pdf", b"%PDF", 0, "; 0 wrong");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert!(!verify(&out).stderr.contains("warning"));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("a mode");
+        let told = verify(&out);
+        told.expect(0, &["; 0 wrong"]);
+        assert!(
+            told.stderr.contains("warning: key/tiny-head-1.json") && told.stderr.contains("mode 644"),
+            "{}",
+            told.stderr
+        );
+    }
+}
+
+#[test]
+fn a_seed_that_can_be_guessed_is_told_and_none_is_a_new_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let short = build("tiny-head", &at("short"), "2026");
+    assert!(
+        short.stderr.contains("seed 2026 can be found by trying") && short.stderr.contains("--seed "),
+        "{}",
+        short.stderr
+    );
+    let long = build("tiny-head", &at("long"), "5577006791947779410");
+    assert_eq!(long.stderr, "");
+    let new = |name: &str| {
+        let out = at(name).display().to_string();
+        let built = run(root(), &["exam", "build", "tiny-head", "--out", &out]);
+        built.expect(0, &["1 variants of seed "]);
+        assert_eq!(built.stderr, "");
+        let key = fs::read(at(name).join("key/tiny-head-1.json")).expect("a key");
+        let seed = serde_json::from_slice::<serde_json::Value>(&key).expect("JSON")["seed"].as_u64().expect("a seed");
+        assert!(seed >= 1 << 32 && built.stdout.contains(&seed.to_string()), "{seed}: {}", built.stdout);
+        verify(&at(name)).expect(0, &["; 0 wrong"]);
+        seed
+    };
+    assert_ne!(new("one"), new("two"));
+    run(root(), &["exam", "build", "tiny-head", "--variants", "100001", "--out", &at("never").display().to_string()])
+        .expect(2, &["1..=100000"]);
+}
+
+#[test]
+fn an_exam_of_too_many_variants_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("questions")).expect("a folder");
+    fs::write(folder.path().join("mine.yaml"), "exam: mine\ntitle: Mine\nquestions:\n  - question: small\n")
+        .expect("a set");
+    let text = "question: small\ntitle: Small\ngoal: add\ndifficulty: 1\ndraw: {x: integer(1..3)}\nparts:\n  - prompt: Add 1 to $=x$.\n    points: 1\n    answer: {value: {of: x + 1}}\n";
+    fs::write(folder.path().join("questions/small.yaml"), text).expect("a question");
+    let build = |n: &str| run(folder.path(), &["exam", "build", "mine.yaml", "--variants", n, "--out", "out"]);
+    build("4").expect(2, &["there are 3 different variants"]);
+    build("3").expect(0, &["3 variants"]);
 }

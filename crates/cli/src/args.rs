@@ -246,11 +246,11 @@ pub(crate) struct ExamBuildArgs {
     #[arg(value_name = "SET")]
     pub(crate) set: PathBuf,
     /// How many variants
-    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) variants: u16,
-    /// Seed of all numbers
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) variants: u32,
+    /// Seed of all numbers: who knows it has the keys, and a short one is soon found by trying [default: a new one, which the keys tell]
     #[arg(long)]
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
     /// Folder to write to: new or empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

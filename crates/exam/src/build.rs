@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_prove::outcome::{Line, Outcome, Shown, Status, prove};
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
 use crate::generate::{Posed, pose};
@@ -44,31 +44,35 @@ pub type Proofs = BTreeMap<String, Outcome>;
 /// # Errors
 /// A set or a question that does not fit, one without good numbers, or a law that is not proved.
 pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamError> {
-    let mut library = Library::embedded(catalog)?;
-    for Source { path, text } in &request.own {
-        library.add(path, text, catalog)?;
-    }
-    let set = ProblemSet::from_yaml(&request.set.path, &request.set.text)?;
-    let questions = library.of_set(&request.set.path, &request.set.text, &set)?;
-    let proofs = proofs(&questions, catalog)?;
-    let mut seen: Vec<BTreeSet<String>> = vec![BTreeSet::new(); questions.len()];
     let mut files = Vec::new();
-    for variant in 1..=request.variants {
-        let posed = posed(&set, &questions, (request.seed, variant), &mut seen, catalog)?;
-        let key = Key {
-            format: FORMAT.to_owned(),
-            generator: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: request.seed,
-            variant,
-            variants: request.variants,
-            set: request.set.clone(),
-            own: request.own.clone(),
-            questions: posed.iter().map(KeyedQuestion::of).collect(),
-        };
+    build_each(request, catalog, &mut |made| {
+        files.extend(made);
+        Ok::<(), ExamError>(())
+    })?;
+    Ok(files)
+}
+
+/// The same, one variant after the other, so that no more than one has to be held.
+///
+/// # Errors
+/// As [`build`], and what `take` says of the files of a variant.
+pub fn build_each<E: From<ExamError>>(
+    request: &Request,
+    catalog: &Catalog,
+    take: &mut dyn FnMut(Vec<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    let (set, library) = sources(request, catalog)?;
+    let questions = of_set(request, &set, &library)?;
+    let proofs = proofs(&questions, catalog)?;
+    let draws = Draws::new(request, &set, &questions, catalog);
+    for drawn in draws {
+        let (posed, key) = drawn?;
+        let variant = key.variant;
         let width = request.variants.to_string().len();
         let name = format!("{}-{variant:0width$}", set.exam);
         let sheet = sheet_document(&set, &posed, variant);
         let solutions = key_document(&set, &posed, variant, &proofs);
+        let mut files = Vec::new();
         for format in Format::ALL {
             let extension = format.extension();
             files.push(File {
@@ -81,8 +85,88 @@ pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamErro
         let answers = crate::grade::template(&set, &posed, variant);
         files.push(File { path: format!("student/{name}.answers.yaml"), text: answers, secret: false });
         files.push(File { path: format!("key/{name}.json"), text: key.json()?, secret: true });
+        take(files)?;
     }
-    Ok(files)
+    Ok(())
+}
+
+/// The keys of the first variants, without their sheets.
+///
+/// # Errors
+/// As [`build`].
+pub fn keys(request: &Request, first: usize, catalog: &Catalog) -> Result<Vec<Key>, ExamError> {
+    let (set, library) = sources(request, catalog)?;
+    let questions = of_set(request, &set, &library)?;
+    Draws::new(request, &set, &questions, catalog).take(first).map(|drawn| drawn.map(|(_, key)| key)).collect()
+}
+
+fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
+    let mut library = Library::embedded(catalog)?;
+    for Source { path, text } in &request.own {
+        let id = library.add(path, text, catalog)?;
+        let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml");
+        if name != id {
+            let start = text.find("question:").unwrap_or(0);
+            let message = format!("question: expected the name of the file, `{name}`, got `{id}`");
+            return Err(SpecError::at(path, text, start..start + "question".len(), &message, None).into());
+        }
+    }
+    Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
+}
+
+fn of_set<'a>(
+    request: &Request,
+    set: &ProblemSet,
+    library: &'a Library,
+) -> Result<Vec<&'a CheckedQuestion>, ExamError> {
+    Ok(library.of_set(&request.set.path, &request.set.text, set)?)
+}
+
+/// Variants in order, each drawn when it is asked for.
+struct Draws<'a> {
+    request: &'a Request,
+    set: &'a ProblemSet,
+    questions: &'a [&'a CheckedQuestion],
+    catalog: &'a Catalog,
+    seen: Vec<BTreeSet<String>>,
+    variant: usize,
+}
+
+impl<'a> Draws<'a> {
+    fn new(
+        request: &'a Request,
+        set: &'a ProblemSet,
+        questions: &'a [&'a CheckedQuestion],
+        catalog: &'a Catalog,
+    ) -> Self {
+        Self { request, set, questions, catalog, seen: vec![BTreeSet::new(); questions.len()], variant: 0 }
+    }
+}
+
+impl<'a> Iterator for Draws<'a> {
+    type Item = Result<(Vec<Posed<'a>>, Key), ExamError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Self { request, set, questions, catalog, .. } = *self;
+        self.variant += 1;
+        if self.variant > request.variants {
+            return None;
+        }
+        let posed = posed(set, questions, (request.seed, self.variant), &mut self.seen, (&request.own, catalog));
+        Some(posed.map(|posed| {
+            let key = Key {
+                format: FORMAT.to_owned(),
+                generator: env!("CARGO_PKG_VERSION").to_owned(),
+                seed: request.seed,
+                variant: self.variant,
+                variants: request.variants,
+                set: request.set.clone(),
+                own: request.own.clone(),
+                questions: posed.iter().map(KeyedQuestion::of).collect(),
+            };
+            (posed, key)
+        }))
+    }
 }
 
 fn posed<'a>(
@@ -90,7 +174,7 @@ fn posed<'a>(
     questions: &[&'a CheckedQuestion],
     (seed, variant): (u64, usize),
     seen: &mut [BTreeSet<String>],
-    catalog: &Catalog,
+    (own, catalog): (&[Source], &Catalog),
 ) -> Result<Vec<Posed<'a>>, ExamError> {
     let mut all = Vec::new();
     for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate() {
@@ -100,7 +184,34 @@ fn posed<'a>(
         };
         let (place, number) = ((at + 1).to_string(), variant.to_string());
         let name = [set.exam.as_str(), number.as_str(), place.as_str()];
-        all.push(pose(question, &parts, (seed, &name, variant), seen, catalog)?);
+        let posed = pose(question, &parts, (seed, &name, variant), seen, catalog);
+        all.push(posed.map_err(|error| placed(error, question, own))?);
+    }
+    Ok(all)
+}
+
+/// A contradiction in a part of a question, with the line of its answer.
+fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamError {
+    let ExamError::NoValue { what, reason, .. } = &error else { return error };
+    let part = what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+    let Some((part, source)) = part.zip(own.iter().find(|source| source.text == question.source)) else { return error };
+    let start = question.start_of(part);
+    let word = if reason.contains("its check") { "check:" } else { "answer:" };
+    let rest = source.text.get(start..).unwrap_or_default();
+    let start = rest.find(word).map_or(start, |at| start + at);
+    let hint = reason.contains("or `places`").then_some("ask for decimals: `places: 3`");
+    SpecError::at(&source.path, &source.text, start..start + word.len() - 1, &error.to_string(), hint).into()
+}
+
+/// Names in the prose of questions of one's own that they do not define: path, line and name.
+///
+/// # Errors
+/// A question that does not fit.
+pub fn strangers(request: &Request, catalog: &Catalog) -> Result<Vec<(String, usize, String)>, ExamError> {
+    let mut all = Vec::new();
+    for Source { path, text } in &request.own {
+        let question = CheckedQuestion::from_yaml(path, text, catalog)?;
+        all.extend(question.strangers().into_iter().map(|(line, name)| (path.clone(), line, name)));
     }
     Ok(all)
 }

@@ -20,7 +20,7 @@ pub enum ExamError {
     },
     /// No numbers were found that make a good question.
     #[error(
-        "variant {variant} of question `{question}`: expected numbers with one clear answer, got none in {tries} draws; last: {last}\nhint: widen `draw`, loosen `keep`, ask for more places, or for fewer variants"
+        "variant {variant} of question `{question}`: expected numbers with one clear answer, got none in {tries} draws; last: {last}\nhint: {hint}"
     )]
     NoVariant {
         /// The question.
@@ -31,6 +31,8 @@ pub enum ExamError {
         tries: usize,
         /// Why the last one was.
         last: String,
+        /// What to do.
+        hint: String,
     },
     /// All numbers of a question are used up.
     #[error(

@@ -12,7 +12,7 @@ use crate::question::{Library, ProblemSet};
 pub const FORMAT: &str = "qkvet-exam-key-1";
 
 /// Variants of one exam.
-pub const MOST_VARIANTS: usize = 1000;
+pub const MOST_VARIANTS: usize = 100_000;
 
 /// The key of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

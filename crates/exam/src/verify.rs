@@ -9,9 +9,11 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
 use crate::answer::{Balls, Drawn, Judgment, Numbers, agrees, enclosed, enclosed_all, read, rounded, standard};
-use crate::build::{Request, build};
+use crate::build::{self, Request, build_each};
+use crate::error::ExamError;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load};
-use crate::key::{Key, KeyedPart};
+use crate::key::{Key, KeyedPart, KeyedQuestion};
+use crate::print::Format;
 use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
 
 /// What a verification found.
@@ -81,17 +83,79 @@ fn stray_choice(part: &KeyedPart) -> Option<usize> {
     choices.iter().position(|choice| !is_known(choice)).map(|at| at + 1)
 }
 
+/// The first of the keys of one exam that is another than its seed gives, and in what. What cannot be derived from a key's numbers, as
+/// the order of options and which questions there are, is known by this alone.
+///
+/// # Errors
+/// A set or a question that no longer fits.
+pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, String)>, ExamError> {
+    let Some(one) = keys.first() else { return Ok(None) };
+    let last = keys.iter().map(|key| key.variant).max().unwrap_or(0);
+    let again = build::keys(&request(one), last, catalog)?;
+    for key in keys {
+        let Some(right) = key.variant.checked_sub(1).and_then(|at| again.get(at)) else {
+            return Ok(Some((key.variant, format!("its number: there are {} variants", again.len()))));
+        };
+        let same = Key { generator: key.generator.clone(), ..right.clone() };
+        if same == **key {
+            continue;
+        }
+        let differs = |(at, (one, other)): (usize, (&KeyedQuestion, &KeyedQuestion))| {
+            (one != other).then(|| format!("question {} ({})", at + 1, other.question))
+        };
+        let first = right.questions.iter().zip(&key.questions).enumerate().find_map(differs);
+        let place = first.unwrap_or_else(|| {
+            format!("its questions: expected {}, got {}", right.questions.len(), key.questions.len())
+        });
+        return Ok(Some((key.variant, format!("{place}: expected what its seed gives, got another key"))));
+    }
+    Ok(None)
+}
+
+fn request(key: &Key) -> Request {
+    Request { set: key.set.clone(), own: key.own.clone(), variants: key.variants, seed: key.seed }
+}
+
 /// Files of an exam that are not what the seed of its key gives; `read` has their bytes by path.
 pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Catalog) -> Vec<String> {
-    let request = Request { set: key.set.clone(), own: key.own.clone(), variants: key.variants, seed: key.seed };
-    match build(&request, catalog) {
-        Ok(files) => files
-            .iter()
-            .filter(|file| read(&file.path).as_deref() != Some(file.text.as_bytes()))
-            .map(|file| format!("{}: expected what its seed gives, got other bytes", file.path))
-            .collect(),
-        Err(error) => vec![format!("rebuilt: {error}")],
+    let mut wrong = Vec::new();
+    let built = build_each::<ExamError>(&request(key), catalog, &mut |files| {
+        let other = files.iter().filter(|file| read(&file.path).as_deref() != Some(file.text.as_bytes()));
+        wrong.extend(other.map(|file| format!("{}: expected what its seed gives, got other bytes", file.path)));
+        Ok(())
+    });
+    wrong.extend(built.err().map(|error| format!("rebuilt: {error}")));
+    wrong
+}
+
+/// Files that lie in the folder of an exam though its key makes none of that name: all in `student/`, for that is handed out, and keys
+/// in `key/`. PDFs beside a sheet or a key belong to it.
+pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let width = key.variants.to_string().len();
+    let is_made = |path: &str| {
+        let (folder, name) = path.split_once('/').unwrap_or(("", path));
+        let rest = name.strip_prefix(exam).and_then(|rest| rest.strip_prefix('-'));
+        let Some((number, extension)) = rest.and_then(|rest| rest.split_once('.')) else { return false };
+        let is_number = number.len() >= width
+            && number
+                .parse::<usize>()
+                .is_ok_and(|n| (1..=key.variants).contains(&n) && format!("{n:0width$}") == number);
+        let is_kind = extension == "pdf"
+            || extension == (if folder == "key" { "json" } else { "answers.yaml" })
+            || Format::ALL.iter().any(|format| format.extension() == extension);
+        is_number && is_kind
+    };
+    let mut wrong = Vec::new();
+    for path in present.filter(|path| !is_made(path)) {
+        if path.starts_with("student/") {
+            wrong.push(format!(
+                "{path}: expected nothing but sheets in the folder that is handed out, got another file"
+            ));
+        } else if path.ends_with(".json") {
+            wrong.push(format!("{path}: expected the keys of {} variants, got another one", key.variants));
+        }
     }
+    wrong
 }
 
 /// Formulas of a question and what the engine makes of them.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use qkvet_exam::build::{Request, build};
+use qkvet_exam::export::{Credit, Target, export};
 use qkvet_exam::generate::Answer;
 use qkvet_exam::grade::{Graded, GradedPart, Grader, Verdict, part_id, read};
 use qkvet_exam::key::{Key, Source};
@@ -36,6 +37,14 @@ fn part<'a>(graded: &'a Graded, id: &str) -> &'a GradedPart {
 fn matrix(rows: &[Vec<String>]) -> String {
     let row = |row: &Vec<String>| format!("[{}]", row.join(", "));
     format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+}
+
+/// A grader of one question of its own, `own`.
+fn of_own(text: &str, catalog: &Catalog) -> (Grader, Key) {
+    let own = vec![Source { path: "questions/own.yaml".to_owned(), text: text.to_owned() }];
+    let keys = keys(&set("own"), own, 1, catalog);
+    let key = keys[0].clone();
+    (Grader::new(keys, catalog).unwrap_or_else(|error| panic!("{error}")), key)
 }
 
 /// The right answers of a key, in YAML.
@@ -177,7 +186,10 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1a: -0.707", Verdict::Wrong, 0.0, "every sign"),
         ("1a: 1.707", Verdict::Partial, 1.0, "one too many"),
         ("1a: seven", Verdict::Unreadable, 0.0, "expected a number"),
-        ("1a: 0,7", Verdict::Wrong, 0.0, "expected a matrix of 1 × 1"),
+        ("1a: 0,7", Verdict::Unreadable, 0.0, "expected one number with a decimal point, got `0,7`"),
+        ("1a: [0.7, 1, 2]", Verdict::Wrong, 0.0, "expected one number, got 3 numbers"),
+        ("1a: 0.707 m", Verdict::Unreadable, 0.0, "expected a number alone, got `m` behind it"),
+        ("1a: 70.7%", Verdict::Unreadable, 0.0, "expected the number itself, got one in percent"),
         ("1b: [[1/3, 1/3], [1/3, 1/3]]", Verdict::Right, 4.0, ""),
         ("1b: 1/3 1/3; 2/6 1/3", Verdict::Right, 4.0, ""),
         ("1b: [[0.33, 0.33], [0.33, 0.33]]", Verdict::Partial, 2.0, "the exact value is asked"),
@@ -321,4 +333,305 @@ fn a_key_that_is_not_true_is_refused() {
     let error = Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
     assert!(error.contains("key of variant 1") && error.contains("hint: `qkvet exam verify`"), "{error}");
     assert!(Grader::new(Vec::new(), &catalog).is_err());
+}
+
+#[test]
+fn a_formula_is_in_terms_of_what_is_given_and_written_as_people_do() {
+    let catalog = catalog();
+    let keys = keys(&set("token-attention"), Vec::new(), 1, &catalog);
+    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let at = keys[0].questions[0].parts.iter().position(|part| part.answer == Answer::AsWritten).expect("a formula");
+    let id = part_id(0, at);
+    for (formula, verdict, says) in [
+        ("Q", Verdict::Wrong, "in terms of what is given, X, W_Q, W_K, W_V"),
+        ("Q + 0 * X @ W_Q", Verdict::Wrong, "`Q` is what is asked"),
+        ("X @ W_Q + 0 * S @ K", Verdict::Wrong, "`S` is what is asked or made from it"),
+        ("X @ W_Q", Verdict::Right, ""),
+        ("X W_Q", Verdict::Right, ""),
+        ("XW_Q", Verdict::Right, ""),
+        ("X · W_Q", Verdict::Right, ""),
+        ("X * W_Q", Verdict::Right, ""),
+        ("$X W_{Q}$", Verdict::Right, ""),
+        ("X \\cdot W_Q", Verdict::Right, ""),
+        ("(W_QᵀXᵀ)ᵀ", Verdict::Right, ""),
+        ("(W_Q^T X^T)^T", Verdict::Right, ""),
+        ("2 X W_Q / 2", Verdict::Right, ""),
+        ("X W_K", Verdict::Wrong, "another value"),
+        ("X W_P", Verdict::Unreadable, "name: expected one of X, W_Q"),
+    ] {
+        let all = graded(&grader, &format!("  {id}: \"{}\"\n", formula.replace('\\', "\\\\")));
+        let part = part(&all, &id);
+        assert!(part.verdict == verdict && part.says.contains(says), "{formula}: {part:?}");
+    }
+}
+
+#[test]
+fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
+    let catalog = catalog();
+    let keys = keys(&set("tiny-head"), Vec::new(), 3, &catalog);
+    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    for key in &keys {
+        let values = match &key.questions[0].drawn.parameters["V"] {
+            qkvet_exam::answer::Parameter::Matrix(rows) => rows.clone(),
+            other => panic!("expected a matrix, got {other:?}"),
+        };
+        let sum = |j: usize| values.iter().map(|row| row[j]).sum::<f64>();
+        let mean = format!("[\"{}/3\", \"{}/3\"]", sum(0), sum(1));
+        let third = "[\"1/3\", \"1/3\", \"1/3\"]";
+        for first in ["[[0, 0, 0], [0, 0, 0]]", "[[1, 1, 1], [2, 2, 2]]", "[[9, 9, 9], [9, 9, 9]]"] {
+            let text = format!(
+                "variant: {}\nanswers:\n  1a: {first}\n  1b: [{third}, {third}]\n  1c: [{mean}, {mean}]\n",
+                key.variant
+            );
+            let all = grader.grade(&read("zero.yaml", text.as_bytes())[0]);
+            for id in ["1a", "1b", "1c"] {
+                let part = part(&all, id);
+                assert!(part.verdict != Verdict::Follows && part.points <= f64::from(part.of) / 2.0, "{part:?}");
+            }
+            assert!(all.points <= 2.5, "{all:?}");
+        }
+    }
+    // What earned nothing and is no known mistake is not carried on.
+    let (grader, _) = of_own(CHAIN, &catalog);
+    let all = graded(&grader, "  1a: [[7, 8], [9, 10]]\n  1b: [[14, 16], [18, 20]]\n");
+    assert_eq!((part(&all, "1a").verdict, part(&all, "1b").verdict), (Verdict::Wrong, Verdict::Wrong), "{all:?}");
+    let all = graded(&grader, "  1a: [[2, 4], [3, 6]]\n  1b: [[4, 8], [6, 12]]\n");
+    assert_eq!((part(&all, "1a").verdict, part(&all, "1b").verdict), (Verdict::Partial, Verdict::Follows), "{all:?}");
+}
+
+/// A = [[1, 2], [3, 4]], M = A, N = 2 M; two designs with the same names, and lines of which two commute.
+const CHAIN: &str = "\
+question: own
+title: Own
+goal: compute
+difficulty: 1
+sizes: {n: 2, d: 3}
+draw: {k: \"integer(1..1)\", g: \"integer(1..3)\"}
+let:
+  c: k * vcat(hcat(ones(1, 1), 2 * ones(1, 1)), hcat(3 * ones(1, 1), 4 * ones(1, 1))) + 0 * g * ones(2, 2)
+  M: c
+  N: 2 * M
+  q: ones(1, 2)
+  big: 11475 * k
+keep: [g <= 1]
+parts:
+  - prompt: M
+    points: 4
+    answer: {value: {of: M}}
+    mistakes: [{gives: \"vcat(hcat(2 * ones(1, 1), 4 * ones(1, 1)), hcat(3 * ones(1, 1), 6 * ones(1, 1)))\", says: other}]
+  - prompt: N
+    points: 4
+    answer: {value: {of: N}}
+  - prompt: a query of sum 2
+    points: 3
+    answer: {design: {example: [q], distance: \"norm_max(q @ ones(2, 1) - 2 * ones(1, 1))\", at_most: sqrt(2) / 300, rubric: [all]}}
+  - prompt: one of equal entries; give it once more if it has to change
+    points: 2
+    answer: {design: {example: [q], distance: \"norm_max(q @ vcat(ones(1, 1), -ones(1, 1)))\", at_most: 0.01, rubric: [all]}}
+  - prompt: lines
+    points: 5
+    answer:
+      ordering:
+        lines: [one, two, three, four, five]
+        strangers: [{says: no, because: none}]
+        any_order: [[2, 3]]
+  - prompt: how many
+    points: 1
+    answer: {value: {of: big}}
+  - prompt: what share, in percent
+    points: 1
+    answer: {value: {of: big / 100, places: 2}}
+  - prompt: a row
+    points: 1
+    answer: {value: {of: \"hcat(ones(1, 1), 2 * ones(1, 1))\"}}
+  - prompt: extents
+    points: 4
+    answer: {shape: \"(1, 1, n, d)\"}
+";
+
+#[test]
+fn a_bound_is_met_that_the_sheet_prints() {
+    let catalog = catalog();
+    let (grader, _) = of_own(CHAIN, &catalog);
+    // √2/300 = 0.004714… is printed as 0.0047, below it; 0.00475 is too far.
+    for (entry, verdict) in [("1.0047", Verdict::Right), ("1.004714", Verdict::Right), ("1.00475", Verdict::Wrong)] {
+        let all = graded(&grader, &format!("  1c: [{entry}, 1]\n"));
+        assert_eq!(part(&all, "1c").verdict, verdict, "{entry}: {all:?}");
+    }
+    // Where what is printed is above the bound, what is within it is right: √3/300 = 0.005773… is printed as 0.0058.
+    let (grader, _) = of_own(&CHAIN.replace("sqrt(2) / 300", "sqrt(3) / 300"), &catalog);
+    for (entry, verdict) in [("1.0058", Verdict::Right), ("1.00579", Verdict::Right), ("1.00581", Verdict::Wrong)] {
+        let all = graded(&grader, &format!("  1c: [{entry}, 1]\n"));
+        assert_eq!(part(&all, "1c").verdict, verdict, "{entry}: {all:?}");
+    }
+}
+
+/// The bound that the sheet of a built-in design question prints is one that answers are held against.
+#[test]
+fn printed_bounds_of_the_built_in_designs_are_met() {
+    let catalog = catalog();
+    let mut seen = 0;
+    let keys = keys(&set("copy-and-average"), Vec::new(), 12, &catalog);
+    let set = Source { path: "set.yaml".to_owned(), text: set("copy-and-average") };
+    let files = build(&Request { set, own: Vec::new(), variants: 12, seed: 11 }, &catalog).expect("an exam");
+    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    for key in &keys {
+        let name = format!("student/x-{:02}.md", key.variant);
+        let sheet = &files.iter().find(|file| file.path == name).expect("a sheet").text;
+        let Some((_, behind)) = sheet.split_once("to within $") else { continue };
+        let printed: f64 = behind[..behind.find('$').unwrap_or(0)].trim().parse().expect("a number");
+        // The query `x` times the two keys leaves an error that falls with `x`: the least `x` whose error is within what is printed.
+        let drawn = &key.questions[0].drawn;
+        let index = |name: &str| match drawn.parameters[name] {
+            qkvet_exam::answer::Parameter::Index(at) => at,
+            ref other => panic!("expected an index, got {other:?}"),
+        };
+        let qkvet_exam::answer::Parameter::Matrix(v) = &drawn.parameters["V"] else { panic!("a matrix") };
+        let (n, a, c) = (v.len(), index("a"), index("c"));
+        let error = |x: f64| {
+            let weight = |i: usize| if i == a || i == c { libm::exp(x) } else { 1.0 };
+            let sum: f64 = (0..n).map(weight).sum();
+            let off = |j: usize| {
+                ((0..n).map(|i| weight(i) / sum * v[i][j]).sum::<f64>() - f64::midpoint(v[a][j], v[c][j])).abs()
+            };
+            off(0).max(off(1))
+        };
+        let (mut low, mut high) = (0.0, 30.0);
+        for _ in 0..80 {
+            let middle = f64::midpoint(low, high);
+            if error(middle) > printed { low = middle } else { high = middle }
+        }
+        if low == 0.0 {
+            continue;
+        }
+        seen += 1;
+        for (x, verdict) in [(high + 1e-7, Verdict::Right), (low - 0.5, Verdict::Wrong)] {
+            let row: Vec<String> =
+                (0..n).map(|i| if i == a || i == c { format!("{x:.9}") } else { "0".to_owned() }).collect();
+            let text = format!("variant: {}\nanswers:\n  1c: {{q: [[{}]]}}\n", key.variant, row.join(", "));
+            let all = grader.grade(&read("a.yaml", text.as_bytes())[0]);
+            assert_eq!(part(&all, "1c").verdict, verdict, "{x} for {printed}: {all:?}");
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
+
+#[test]
+fn a_design_that_need_not_change_is_taken_over() {
+    let catalog = catalog();
+    let (grader, _) = of_own(CHAIN, &catalog);
+    let of = |answers: &str| {
+        let all = graded(&grader, answers);
+        (part(&all, "1d").verdict, part(&all, "1d").points, part(&all, "1d").says.clone())
+    };
+    let (verdict, points, says) = of("  1c: [1, 1]\n  1d:\n");
+    assert!(
+        verdict == Verdict::Right && points > 1.99 && says.contains("the one to 1c has this property too"),
+        "{says}"
+    );
+    assert_eq!(of("  1c: [0.5, 1.5]\n").0, Verdict::Missing);
+    assert_eq!(of("  1c: [1, 1]\n  1d: [1, 2]\n").0, Verdict::Wrong);
+    assert_eq!(of("  1d: [3, 3]\n").0, Verdict::Right);
+}
+
+#[test]
+fn lines_that_commute_are_right_in_either_order() {
+    let catalog = catalog();
+    let (grader, key) = of_own(CHAIN, &catalog);
+    let Answer::Ordering(order) = &key.questions[0].parts[4].answer else { panic!("lines") };
+    let letters = |lines: &[usize]| -> String {
+        let letter = |line: &usize| order.iter().position(|at| at == line).and_then(|at| u8::try_from(at).ok());
+        lines.iter().filter_map(letter).map(|at| char::from(b'A' + at)).collect()
+    };
+    for (lines, points) in
+        [([0, 1, 2, 3, 4], 5.0), ([0, 2, 1, 3, 4], 5.0), ([1, 0, 2, 3, 4], 4.0), ([0, 2, 3, 1, 4], 4.0)]
+    {
+        let all = graded(&grader, &format!("  1e: {}\n", letters(&lines)));
+        assert!((part(&all, "1e").points - points).abs() < 1e-9, "{lines:?}: {all:?}");
+    }
+    // What other systems are told: PrairieLearn the lines before each, Moodle the places of each.
+    let exported = |target| {
+        let files = export(target, std::slice::from_ref(&key), Credit::default(), &catalog);
+        let files = files.unwrap_or_else(|error| panic!("{error}"));
+        files.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect::<String>()
+    };
+    let lines = exported(Target::PrairieLearn);
+    for depends in
+        ["tag=\"1\" depends=\"\"", "tag=\"2\" depends=\"1\"", "tag=\"3\" depends=\"1\"", "tag=\"4\" depends=\"2,3\""]
+    {
+        assert!(lines.contains(depends), "{depends}: {lines}");
+    }
+    for target in [Target::Moodle, Target::Qti21] {
+        let text = exported(target);
+        assert!(target == Target::Qti21 || text.contains("line 2 or 3") && !text.contains("line 2<"), "{text}");
+    }
+    assert!(exported(Target::Notebook).contains("_text.index(b)"));
+    for wrong in ["[[1, 3]]", "[[2, 9]]", "[[2, 2]]"] {
+        let own = vec![Source {
+            path: "questions/own.yaml".to_owned(),
+            text: CHAIN.replace("any_order: [[2, 3]]", &format!("any_order: {wrong}")),
+        }];
+        let set = Source { path: "set.yaml".to_owned(), text: set("own") };
+        let error = build(&Request { set, own, variants: 1, seed: 1 }, &catalog).expect_err("a pair that is none");
+        assert!(error.to_string().contains("answer.any_order: expected"), "{error}");
+    }
+}
+
+#[test]
+fn digits_in_groups_units_and_percent_are_read_or_told() {
+    let catalog = catalog();
+    let (grader, _) = of_own(CHAIN, &catalog);
+    for (answer, verdict, says) in [
+        ("1f: 11475", Verdict::Right, ""),
+        ("1f: 11,475", Verdict::Right, ""),
+        ("1f: 11 475", Verdict::Right, ""),
+        ("1f: \"11,475.00\"", Verdict::Right, ""),
+        ("1f: 11,47", Verdict::Unreadable, "decimal point"),
+        ("1f: 11475 keys", Verdict::Unreadable, "got `keys` behind it"),
+        ("1f: 11475%", Verdict::Unreadable, "in percent"),
+        ("1f: 11 4750", Verdict::Wrong, "expected one number, got 2"),
+        ("1g: 114.75", Verdict::Right, ""),
+        ("1g: 114.75%", Verdict::Right, ""),
+        ("1h: 1; 2", Verdict::Right, ""),
+        ("1h: 1, 2", Verdict::Right, ""),
+        ("1h: [[1], [2]]", Verdict::Wrong, "expected a matrix of 1 × 2, got 2 × 1"),
+        ("1i: (1, 1, 2, 3)", Verdict::Right, ""),
+        ("1i: (2, 3)", Verdict::Partial, "expected 4 extents, got 2: the first, which are 1, are left out"),
+        ("1i: (2, 4)", Verdict::Wrong, "expected 4 extents, got 2"),
+        ("1i: 1x1x2x3", Verdict::Right, ""),
+    ] {
+        let all = graded(&grader, &format!("  {answer}\n"));
+        let part = part(&all, &answer[..2]);
+        assert!(part.verdict == verdict && part.says.contains(says), "{answer}: {part:?}");
+    }
+    // A formula of a spreadsheet names no part.
+    let all = graded(&grader, "  \"=1+1\": 3\n");
+    assert!(all.trouble.iter().any(|one| one.says.contains("part `=1+1`: expected one of the sheet")), "{all:?}");
+}
+
+#[test]
+fn a_key_is_held_against_its_seed_before_it_is_used() {
+    let catalog = catalog();
+    let good = keys(&set("which-products"), Vec::new(), 2, &catalog);
+    let error = |keys: Vec<Key>| Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
+    assert!(Grader::new(good.clone(), &catalog).is_ok() && Grader::new(vec![good[1].clone()], &catalog).is_ok());
+    let mut swapped = good.clone();
+    let order = swapped[1].questions[0].parts.iter_mut().find_map(|part| match &mut part.answer {
+        Answer::Choice(order) => Some(order),
+        _ => None,
+    });
+    order.expect("options").swap(0, 1);
+    assert!(error(swapped).contains("key of variant 2"));
+    let mut fewer = good.clone();
+    fewer[0].questions[0].parts.pop();
+    assert!(error(fewer).contains("key of variant 1"));
+    let mut none = good.clone();
+    none[0].questions.clear();
+    assert!(error(none).contains("expected 1, got 0"));
+    let mut twice = good.clone();
+    twice.push(good[0].clone());
+    assert!(error(twice).contains("two keys of variant 1"));
+    let mut seed = good;
+    seed.iter_mut().for_each(|key| key.seed += 1);
+    assert!(error(seed).contains("its seed gives"));
 }

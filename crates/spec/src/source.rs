@@ -145,12 +145,17 @@ fn parse_within<T: DeserializeOwned>(
     serde_yaml::from_str_with_options(source, options).map_err(|error| {
         let message = error.without_snippet().to_string();
         let message = strip_place(&message);
-        let hint = unknown_key_hint(message);
         match error.location() {
             Some(place) => {
-                let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
+                let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
+                // What cannot be scanned has a line and a column alone.
+                let start =
+                    start.filter(|at| *at > 0).unwrap_or_else(|| offset_of(source, place.line(), place.column()));
                 let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
-                SpecError::at(path, source, start..start.saturating_add(len), message, hint.as_deref())
+                let span = start..start.saturating_add(len);
+                let typed = source.get(span.clone()).unwrap_or_default();
+                let (message, hint) = in_words(message, typed);
+                SpecError::at(path, source, span, &message, hint.as_deref())
             }
             None => SpecError::plain(format!("{path}: {message}")),
         }
@@ -165,6 +170,30 @@ fn strip_place(message: &str) -> &str {
         Some(at) => &first[..at],
         None => first,
     }
+}
+
+/// The byte at a line and a column, both from 1.
+fn offset_of(source: &str, line: u64, column: u64) -> usize {
+    let index = |n: u64| usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
+    let start: usize = source.split_inclusive('\n').take(index(line)).map(str::len).sum();
+    let rest = source.get(start..).unwrap_or_default();
+    start + rest.chars().take_while(|c| *c != '\n').take(index(column)).map(char::len_utf8).sum::<usize>()
+}
+
+/// The parser's message in the words of this program, and what to do.
+fn in_words(message: &str, typed: &str) -> (String, Option<String>) {
+    let is_kind = |rest: &str| rest.starts_with(['u', 'i']) && rest[1..].parse::<u32>().is_ok();
+    if message.strip_prefix("invalid ").is_some_and(|rest| is_kind(rest) || rest == "usize") {
+        return (format!("expected a whole number, got `{}`", typed.escape_debug()), None);
+    }
+    let hint = if message.starts_with("missing field") {
+        Some("the entry that ends here has none; see the line above it too".to_owned())
+    } else if message.contains("illegal placement") || message.contains("did not find expected") {
+        Some("a bracket or a quote is open: close it here or above".to_owned())
+    } else {
+        unknown_key_hint(message)
+    };
+    (message.to_owned(), hint)
 }
 
 /// For ``unknown field `x`, expected one of `a`, `b` ``: the nearest of the expected ones.
@@ -197,6 +226,9 @@ mod tests {
             &["x.yaml:4", "expct", "did you mean `expect`?"],
         );
         check("law: a\nlaw: b\n", &["x.yaml:2", "duplicate"]);
+        check("law: a\ntitle: [b\nproof: exact\n", &["x.yaml:3", "a bracket or a quote is open"]);
+        check("law: a\ntitle: b\n", &["missing field", "the entry that ends here has none"]);
+        assert_eq!(in_words("invalid u32", "two").0, "expected a whole number, got `two`");
         check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);
         check("law: [\n", &["x.yaml"]);
         check("law: a\n", &["x.yaml", "title"]);

@@ -89,6 +89,10 @@ pub(super) struct Placed {
     pub(super) says: Vec<Inline>,
     /// Its place, from 1.
     pub(super) place: Option<usize>,
+    /// The first and the last place that it may have, from 1, where lines may be exchanged; 0 without a place.
+    pub(super) range: (usize, usize),
+    /// The places of the lines directly before it.
+    pub(super) after: Vec<usize>,
     /// Why it has none.
     pub(super) because: Vec<Inline>,
 }
@@ -214,15 +218,42 @@ fn stated(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) 
 }
 
 fn placed(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Placed> {
+    let ranges = ordering.ranges();
     let place = |(at, own): (usize, &usize)| {
         let letter = letter(at);
         if let Some(text) = ordering.lines.get(*own) {
-            return Some(Placed { letter, says: line(posed, text), place: Some(own + 1), because: Vec::new() });
+            let after = ordering.directly_before(*own).into_iter().map(|line| line + 1).collect();
+            let (place, range) = (Some(own + 1), ranges[*own]);
+            return Some(Placed { letter, says: line(posed, text), place, range, after, because: Vec::new() });
         }
         let Statement { says, because } = ordering.strangers.get(own - ordering.lines.len())?;
-        Some(Placed { letter, says: line(posed, says), place: None, because: line(posed, because) })
+        let (says, because) = (line(posed, says), line(posed, because));
+        Some(Placed { letter, says, place: None, range: (0, 0), after: Vec::new(), because })
     };
     order.iter().enumerate().filter_map(place).collect()
+}
+
+impl Placed {
+    /// Where it belongs, in words: `line 2`, or `line 2 or 3` where lines may be exchanged.
+    pub(super) fn side(&self) -> String {
+        match (self.place, self.range) {
+            (None, _) => "has no place".to_owned(),
+            (_, (first, last)) if first == last => format!("line {first}"),
+            (_, (first, last)) if first + 1 == last => format!("line {first} or {last}"),
+            (_, (first, last)) => format!("line {first} to {last}"),
+        }
+    }
+}
+
+/// The places that lines may have, in order, and for each line the number of its own.
+pub(super) fn sides(lines: &[Placed]) -> (Vec<String>, Vec<usize>) {
+    let mut sorted: Vec<&Placed> = lines.iter().collect();
+    sorted.sort_by_key(|own| (own.place.is_none(), own.range, own.place));
+    let mut sides: Vec<String> = sorted.into_iter().map(Placed::side).collect();
+    sides.dedup();
+    let of = |own: &Placed| sides.iter().position(|side| *side == own.side()).unwrap_or(0);
+    let own = lines.iter().map(of).collect();
+    (sides, own)
 }
 
 impl Word {

@@ -165,9 +165,8 @@ fn statements(offers: &[Offer]) -> Vec<Element> {
 }
 
 fn places(lines: &[Placed]) -> Vec<Element> {
-    let place = |place: Option<usize>| place.map_or("has no place".to_owned(), |place| format!("line {place}"));
     let mut all = vec![element("shuffleanswers").text("false")];
-    all.extend(lines.iter().map(|own| matched(&line(&own.says), &place(own.place))));
+    all.extend(lines.iter().map(|own| matched(&line(&own.says), &own.side())));
     all
 }
 

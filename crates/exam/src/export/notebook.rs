@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Word};
+use super::item::{Asked, Cell, Item, Placed, Word};
 use super::{Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, Inline, letter, markdown_blocks, markdown_line};
@@ -185,10 +185,27 @@ fn form(item: &Item) -> (String, String, String) {
             placed.sort_unstable();
             let letters: String = placed.iter().map(|(_, letter)| letter).collect();
             let right = format!("\"{letters}\"");
-            ("Letters in the right order, such as \"BCA\".".to_owned(), right.clone(), same(&right))
+            let is_one = lines.iter().all(|own| own.range.0 == own.range.1);
+            let test = if is_one { same(&right) } else { one_of(&name, points, lines, letters.len()) };
+            ("Letters in the right order, such as \"BCA\".".to_owned(), right, test)
         }
         Asked::Open(_) => (String::new(), String::new(), String::new()),
     }
+}
+
+/// Lines of which some may be exchanged: each stands behind those that it must follow.
+fn one_of(name: &str, points: u32, lines: &[Placed], n: usize) -> String {
+    let letter = |place: &usize| lines.iter().find(|own| own.place == Some(*place)).map(|own| own.letter);
+    let pair = |own: &Placed| {
+        let before: String = own.after.iter().filter_map(letter).collect();
+        own.place.map(|_| format!("\"{}\": \"{before}\"", own.letter))
+    };
+    let pairs: Vec<String> = lines.iter().filter_map(pair).collect();
+    format!(
+        "_text = str({name}).replace(\" \", \"\").upper()\n_after = {{{}}}\n{points} if len(_text) == {n} and set(_text) == set(_after) and \
+         all(_text.index(b) < _text.index(a) for a in _text for b in _after[a]) else 0\n",
+        pairs.join(", ")
+    )
 }
 
 /// Every entry is worth its share; sums are exact.

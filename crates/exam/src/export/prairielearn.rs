@@ -138,9 +138,10 @@ fn places(lines: &[Placed]) -> String {
     let one = |own: &Placed| {
         let says = line(&own.says);
         match own.place {
-            Some(1) => format!("  <pl-answer correct=\"true\" tag=\"1\" depends=\"\">{says}</pl-answer>\n"),
             Some(place) => {
-                format!("  <pl-answer correct=\"true\" tag=\"{place}\" depends=\"{}\">{says}</pl-answer>\n", place - 1)
+                let after: Vec<String> = own.after.iter().map(usize::to_string).collect();
+                let depends = after.join(",");
+                format!("  <pl-answer correct=\"true\" tag=\"{place}\" depends=\"{depends}\">{says}</pl-answer>\n")
             }
             None => {
                 let feedback = escape(&line(&own.because));

@@ -4,7 +4,7 @@
 //! there, so they are an error. It gives nothing for mistakes, whose words are feedback where there are options.
 
 use super::decimal::{Entry, shares};
-use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::item::{Asked, Cell, Item, Offer, Word, sides};
 use super::package::zipped;
 use super::xml::{Element, element};
 use super::{Exam, Exported, Variant, secret};
@@ -144,13 +144,8 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }
         Asked::Order(lines) => {
-            let n = lines.iter().filter(|own| own.place.is_some()).count();
-            let mut sides: Vec<String> = (1..=n).map(|place| format!("line {place}")).collect();
-            if n < lines.len() {
-                sides.push("has no place".to_owned());
-            }
-            let side = |own: &Placed| own.place.map_or(n, |place| place - 1);
-            let pairs: Vec<_> = lines.iter().map(|own| (line(&own.says), side(own))).collect();
+            let (sides, own) = sides(lines);
+            let pairs: Vec<_> = lines.iter().zip(own).map(|(own, side)| (line(&own.says), side)).collect();
             let (responses, conditions) = pairs_of(&pairs, &sides);
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }

@@ -3,7 +3,7 @@
 //! Formulas are MathML. A matrix is a table of entries, each with its share of the points; a modelled mistake earns part of it.
 
 use super::decimal::{Entry, shares};
-use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::item::{Asked, Cell, Item, Offer, Placed, Word, sides};
 use super::package::zipped;
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
@@ -296,12 +296,8 @@ fn statements(offers: &[Offer], points: u32) -> Body {
 }
 
 fn places(lines: &[Placed], points: u32) -> Body {
-    let n = lines.iter().filter(|own| own.place.is_some()).count();
-    let mut rights: Vec<String> = (1..=n).map(|place| format!("line {place}")).collect();
-    if n < lines.len() {
-        rights.push("has no place".to_owned());
-    }
-    let lefts: Vec<_> = lines.iter().map(|own| (line(&own.says), own.place.map_or(n, |place| place - 1))).collect();
+    let (rights, own) = sides(lines);
+    let lefts: Vec<_> = lines.iter().zip(own).map(|(own, side)| (line(&own.says), side)).collect();
     pairs(&lefts, &rights, points)
 }
 

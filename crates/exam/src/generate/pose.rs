@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::bench::Bench;
 use super::draw::{chosen, draw};
@@ -89,6 +90,8 @@ pub fn pose<'a>(
 ) -> Result<Posed<'a>, ExamError> {
     let id = &question.question.question;
     let mut last = String::new();
+    // Whether all draws are thrown away for the same reason.
+    let mut is_always = true;
     let is_contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
@@ -112,7 +115,10 @@ pub fn pose<'a>(
                     return Ok(posed);
                 }
             }
-            Err(Unfit::Numbers(reason)) => last = reason,
+            Err(Unfit::Numbers(reason)) => {
+                is_always &= last.is_empty() || last == reason;
+                last = reason;
+            }
             Err(Unfit::Question(what, reason)) => return Err(is_contradiction((what, reason))),
         }
     }
@@ -123,8 +129,25 @@ pub fn pose<'a>(
             Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
         }
         Each::None | Each::TooMany => {
-            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last })
+            let hint = hint(question, &last, is_always && seen.is_empty());
+            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last, hint })
         }
+    }
+}
+
+/// What to do about a question without good numbers.
+fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
+    let says = last.strip_prefix("mistake `").and_then(|rest| rest.strip_suffix("` gives the key"));
+    match says.filter(|_| is_always) {
+        Some(says) => {
+            let at = question.source.find(says).unwrap_or(0);
+            let line = question.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            let id = &question.question.question;
+            format!(
+                "the mistake in line {line} of question `{id}` gives the key in every draw: change it or leave it out"
+            )
+        }
+        None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),
     }
 }
 
@@ -202,11 +225,16 @@ fn note(posed: &Posed<'_>) -> String {
         return numbers_note(&posed.drawn);
     }
     let words: Vec<String> = posed.parts.iter().map(|part| format!("{:?}", part.answer)).collect();
-    words.join(";")
+    digest(&words.join(";"))
 }
 
 fn numbers_note(drawn: &Drawn) -> String {
-    serde_json::to_string(drawn).unwrap_or_default()
+    digest(&serde_json::to_string(drawn).unwrap_or_default())
+}
+
+/// Notes of a hundred thousand variants are held at once: each is 16 bytes of the hash, in hexadecimal.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether instances can differ in numbers, and not only in words and their order.

@@ -85,7 +85,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
                 used = rest.len() - word.len() + letters;
                 match &word[..letters] {
-                    "" => used += word.chars().next().map_or(0, char::len_utf8),
+                    // Space between signs.
+                    "" if word.starts_with([',', ';', ':', '!', ' ']) => used += 1,
+                    "" => {
+                        let sign: String = word.chars().take(1).collect();
+                        return Err(format!("expected a number, got `\\{}`", sign.escape_debug()));
+                    }
                     "left" | "right" | "mathrm" | "operatorname" | "big" | "Big" | "quad" => {}
                     "cdot" | "times" => tokens.push(Token::Op('*')),
                     // `2e` and `exp(1)` are letters that belong together; `esqrt` is none.
@@ -377,6 +382,7 @@ mod tests {
             ("1/(√2+√3+√5+√7+√11+√13+√17+√19+√23+√29+√31+√37+√41)", "roots"),
             ("1.2.3", "number"),
             ("\u{0}", "number"),
+            ("3\\%", "`\\%`"),
         ] {
             let error = read_expression(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

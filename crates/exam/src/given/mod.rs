@@ -2,11 +2,13 @@
 //!
 //! An answer is a [`Node`] whatever file it came from; its leaves are the text as it was typed, so that `0.70` keeps its second digit.
 
+mod digits;
 mod expression;
 mod layout;
 mod node;
 mod stated;
 
+pub use digits::{ungrouped, with_unit};
 pub use expression::read_expression;
 pub use layout::{Layout, MOST_CELLS, layout, lists};
 pub use node::Node;

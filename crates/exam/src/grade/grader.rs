@@ -11,11 +11,11 @@ use super::submission::{Given, Submission, stem};
 use crate::answer::work;
 use crate::error::ExamError;
 use crate::generate::nothing;
-use crate::key::{Key, KeyedPart};
-use crate::question::Library;
-use crate::verify::verify;
+use crate::key::{Key, KeyedPart, KeyedQuestion};
+use crate::question::{AnswerSpec, Library};
+use crate::verify::{not_of_seed, verify};
 
-/// The keys of an exam, each derived again before it is trusted.
+/// The keys of an exam, each derived again, from its numbers and from its seed, before it is trusted.
 #[derive(Debug)]
 pub struct Grader {
     exam: String,
@@ -27,7 +27,7 @@ impl Grader {
     /// Takes the keys of the variants of one exam.
     ///
     /// # Errors
-    /// No key, keys of different exams, or a key whose answers are not what its numbers give.
+    /// No key, keys of different exams, or a key whose answers are not what its numbers and its seed give.
     pub fn new(keys: Vec<Key>, catalog: &Catalog) -> Result<Self, ExamError> {
         let mut all = BTreeMap::new();
         let mut first: Option<(String, Library)> = None;
@@ -39,10 +39,9 @@ impl Grader {
                     first.insert((set.exam, library))
                 }
             };
-            let is_same = all
-                .values()
-                .next()
-                .is_none_or(|other: &Key| (&other.set, &other.own, other.seed) == (&key.set, &key.own, key.seed));
+            let is_same = all.values().next().is_none_or(|other: &Key| {
+                (&other.set, &other.own, other.seed, other.variants) == (&key.set, &key.own, key.seed, key.variants)
+            });
             if !is_same {
                 return Err(ExamError::Key(format!("keys of another exam beside those of `{exam}`")));
             }
@@ -50,7 +49,13 @@ impl Grader {
             if let Some(reason) = verified.wrong.into_iter().next() {
                 return Err(ExamError::Untrue { variant: key.variant, reason });
             }
-            all.insert(key.variant, key);
+            if let Some(twice) = all.insert(key.variant, key) {
+                return Err(ExamError::Key(format!("two keys of variant {}", twice.variant)));
+            }
+        }
+        // What the numbers of a key do not say, such as which option is the right one, its seed does.
+        if let Some((variant, reason)) = not_of_seed(&all.values().collect::<Vec<_>>(), catalog)? {
+            return Err(ExamError::Untrue { variant, reason });
         }
         match first {
             Some((exam, library)) => Ok(Self { exam, library, keys: all }),
@@ -100,7 +105,18 @@ impl Grader {
             let mut own = Own::new();
             for (at, part) in keyed.parts.iter().enumerate() {
                 let id = part_id(number, at);
-                parts.push(marked(&asked, part, &id, answers.get(&id).copied(), &mut own));
+                let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing());
+                let earlier = |at: usize| {
+                    let id = part_id(number, at);
+                    let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing())?;
+                    Some((id, given))
+                };
+                let kept = earlier_design(&asked, keyed, at).into_iter().filter_map(earlier).next_back();
+                let kept = kept.filter(|_| given.is_none());
+                match kept.and_then(|(from, given)| taken_over(&asked, part, &id, (&from, given))) {
+                    Some(part) => parts.push(part),
+                    None => parts.push(marked(&asked, part, &id, given, &mut own)),
+                }
             }
         }
         let by_hand = parts.iter().filter(|part| part.verdict == Verdict::ByHand).map(|part| part.of).sum();
@@ -198,6 +214,10 @@ impl Grader {
 
 /// A part's name without signs, and without words such as `Q` before it.
 fn bare(name: &str) -> String {
+    // Other signs are no part of a name: `=1+1` is a formula of a spreadsheet and not part 1 of question 1.
+    if name.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace() && !".:,;()[]-_/#".contains(c)) {
+        return name.to_lowercase();
+    }
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let without = name.strip_prefix("question").or_else(|| name.strip_prefix('q')).unwrap_or(&name);
     if without.starts_with(|c: char| c.is_ascii_digit()) { without.to_owned() } else { name }
@@ -205,6 +225,23 @@ fn bare(name: &str) -> String {
 
 fn rounded(points: f64) -> f64 {
     (points * 100.0).round() / 100.0
+}
+
+/// The parts before a design, from 0, that ask for a design of the same names: an answer to one of them may hold for it too.
+fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<usize> {
+    let names = |part: &KeyedPart| match &asked.question.question.parts.get(part.part.checked_sub(1)?)?.answer {
+        AnswerSpec::Design(property) => Some(&property.example),
+        _ => None,
+    };
+    let Some(own) = keyed.parts.get(at).and_then(names) else { return Vec::new() };
+    (0..at).filter(|before| names(&keyed.parts[*before]) == Some(own)).collect()
+}
+
+/// A part without an answer for which that to an earlier part is right.
+fn taken_over(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, (from, given): (&str, &Given)) -> Option<GradedPart> {
+    let part = marked(asked, keyed, id, Some(given), &mut Own::new());
+    let says = format!("no answer of its own; the one to {from} has this property too");
+    (part.verdict == Verdict::Right).then_some(GradedPart { says, ..part })
 }
 
 fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>, own: &mut Own) -> GradedPart {

@@ -6,6 +6,7 @@
 
 mod csv;
 mod design;
+mod formula;
 mod grader;
 mod notebook;
 mod numbers;

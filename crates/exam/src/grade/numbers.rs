@@ -4,9 +4,9 @@ use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::CheckedLaw;
 
 use super::part::{Marked, Unread};
-use crate::answer::Numbers;
+use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
-use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression};
+use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, with_unit};
 use crate::question::Credit;
 
 /// How a number stands to the right one.
@@ -64,25 +64,84 @@ pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
     })
 }
 
+/// What is asked for: how many rows and columns, and how numbers are to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    /// Whether the question itself speaks of percent, so that a `%` behind a number says nothing.
+    pub(super) in_percent: bool,
+}
+
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
-pub(super) fn stated(given: &Node, right: (usize, usize)) -> Result<Vec<Vec<Stated>>, Unread> {
+pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, Unread> {
     let unread = |says: String| {
         Unread::new(says, "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)")
     };
-    let texts = match layout(given).map_err(unread)? {
-        Layout::One(text) => vec![vec![text]],
-        Layout::Flat(cells) if right.1 == 1 && right.0 > 1 => cells.into_iter().map(|cell| vec![cell]).collect(),
-        Layout::Flat(cells) => vec![cells],
-        Layout::Rows(rows) => rows,
+    let is_one = (wanted.rows, wanted.cols) == (1, 1);
+    let texts = match (given, layout(given).map_err(unread)?) {
+        (Node::Text(text), _) if is_one && ungrouped(text).is_some() => vec![vec![text.clone()]],
+        (Node::Text(text), Layout::Flat(cells)) if is_one && is_comma(text, &cells) => {
+            let shown = text.trim().escape_debug().to_string();
+            let hint = format!("write decimals with a point: {}", shown.replace(',', "."));
+            return Err(Unread::new(format!("expected one number with a decimal point, got `{shown}`"), &hint));
+        }
+        (_, Layout::One(text)) => vec![vec![text]],
+        (_, Layout::Flat(cells)) if wanted.cols == 1 && wanted.rows > 1 => {
+            cells.into_iter().map(|cell| vec![cell]).collect()
+        }
+        (_, Layout::Flat(cells)) => vec![cells],
+        // `1; 2; 3` where one row is asked.
+        (Node::Text(text), Layout::Rows(rows))
+            if wanted.rows == 1 && rows.len() > 1 && !text.contains("[[") && rows.iter().all(|row| row.len() == 1) =>
+        {
+            vec![rows.concat()]
+        }
+        (_, Layout::Rows(rows)) => rows,
     };
     let read = |(i, j): (usize, usize), text: &String| {
-        Stated::read(text).map_err(|reason| {
+        number(text, wanted.in_percent).map_err(|unread| {
             let shown: String = text.chars().take(40).collect();
-            unread(format!("entry `{}` in row {}, column {}: {reason}", shown.escape_debug(), i + 1, j + 1))
+            let place = if is_one {
+                format!("`{}`", shown.escape_debug())
+            } else {
+                format!("entry `{}` in row {}, column {}", shown.escape_debug(), i + 1, j + 1)
+            };
+            Unread { says: format!("{place}: {}", unread.says), ..unread }
         })
     };
     let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect();
     texts.iter().enumerate().map(row).collect()
+}
+
+/// Whether a comma stands where a decimal point should: digits on both sides of a single one, without brackets.
+fn is_comma(text: &str, cells: &[String]) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let text = text.trim();
+    let bare = text.trim_start_matches(['-', '−', '+']);
+    cells.len() == 2 && bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+}
+
+/// One number, whose digits may stand in groups; without what it is counted in.
+fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
+    let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)";
+    let plain = |text: &str| Stated::read(ungrouped(text).as_deref().unwrap_or(text));
+    let unit = match with_unit(text) {
+        None => return plain(text).map_err(|reason| Unread::new(reason, hint)),
+        Some((number, "%")) if in_percent => return plain(number).map_err(|reason| Unread::new(reason, hint)),
+        Some(unit) => unit,
+    };
+    let number = ungrouped(unit.0).unwrap_or_else(|| unit.0.to_owned());
+    Err(match unit.1 {
+        "%" => Unread::new(
+            "expected the number itself, got one in percent",
+            &format!("the question does not ask for percent: write {number}/100, or its decimals"),
+        ),
+        unit => Unread::new(
+            format!("expected a number alone, got `{}` behind it", unit.escape_debug()),
+            &format!("write {number} without `{}`", unit.escape_debug()),
+        ),
+    })
 }
 
 /// Whether an answer is what a mistake gives. Decimals of a mistake are rounded already.
@@ -93,16 +152,28 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
         Some(places) => {
             let exact = read_expression(exact).ok();
             exact.is_some_and(|exact| fit(x, &exact, Some(places)).is_right())
-                || crate::answer::unsigned_zero(x.value.digits(places)) == *printed
+                || unsigned_zero(x.value.digits(places)) == *printed
         }
         None => read_expression(exact).is_ok_and(|exact| x.is(&exact)),
     })
+}
+
+/// Whether a matrix says little: all of its rows are equal to some decimals, or all of its columns.
+pub(super) fn is_even(rows: &[Vec<Real>], places: usize) -> bool {
+    let printed: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|x| unsigned_zero(x.digits(places))).collect()).collect();
+    let cols = printed.first().map_or(0, Vec::len);
+    let same_rows = printed.len() > 1 && printed.iter().all(|row| *row == printed[0]);
+    let same_cols = cols > 1 && printed.iter().all(|row| row.iter().all(|x| *x == row[0]));
+    same_rows || same_cols
 }
 
 /// What is needed to mark numbers.
 pub(super) struct Right<'a> {
     /// By rows.
     pub(super) rows: Vec<Vec<Real>>,
+    /// Whether they are extents.
+    pub(super) is_shape: bool,
     /// Decimals asked.
     pub(super) places: Option<usize>,
     /// What mistakes give, and the share of each.
@@ -115,10 +186,6 @@ pub(super) struct Right<'a> {
 
 impl Right<'_> {
     pub(super) fn mark(&self, given: &[Vec<Stated>]) -> Marked {
-        let extents = |rows: usize, cols: Vec<usize>| match cols.first() {
-            Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
-            _ => format!("{rows} rows of different length"),
-        };
         let of_right = (self.rows.len(), self.rows.iter().map(Vec::len).collect::<Vec<_>>());
         let of_given = (given.len(), given.iter().map(Vec::len).collect::<Vec<_>>());
         let is_same_shape = of_right == of_given;
@@ -151,8 +218,7 @@ impl Right<'_> {
             return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
         }
         if !is_same_shape {
-            let expected = extents(of_right.0, of_right.1);
-            return Marked::wrong(format!("expected a matrix of {expected}, got {}", extents(of_given.0, of_given.1)));
+            return self.other_extents(given);
         }
         if fits.iter().all(|fit| *fit != Fit::Off) {
             let fewest =
@@ -165,6 +231,41 @@ impl Right<'_> {
             return Marked::partial(self.credit.coarse, says);
         }
         self.some(&fits, given)
+    }
+
+    /// An answer of another size than asked.
+    fn other_extents(&self, given: &[Vec<Stated>]) -> Marked {
+        let n: usize = given.iter().map(Vec::len).sum();
+        let s = if n == 1 { "" } else { "s" };
+        match (self.rows.as_slice(), given) {
+            ([right], [row]) if self.is_shape => {
+                let says = format!("expected {} extents, got {n}", right.len());
+                let one = Real::from(1);
+                let missing = right.len().saturating_sub(row.len());
+                let is_one = |x: &Real| x.compare(&one).is_ok_and(std::cmp::Ordering::is_eq);
+                // `(3, 2)` for `(1, 1, 3, 2)`: what is said is right.
+                let is_end = missing > 0
+                    && right[..missing].iter().all(is_one)
+                    && right[missing..].iter().zip(row).all(|(right, x)| x.is(right));
+                if is_end && !row.is_empty() {
+                    return Marked::partial(
+                        self.credit.coarse,
+                        format!("{says}: the first, which are 1, are left out"),
+                    );
+                }
+                Marked::wrong(says)
+            }
+            ([right], _) if right.len() == 1 => Marked::wrong(format!("expected one number, got {n} number{s}")),
+            _ => {
+                let of = |rows: usize, cols: Vec<usize>| match cols.first() {
+                    Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
+                    _ => format!("{rows} rows of different length"),
+                };
+                let expected = of(self.rows.len(), self.rows.iter().map(Vec::len).collect());
+                let got = of(given.len(), given.iter().map(Vec::len).collect());
+                Marked::wrong(format!("expected a matrix of {expected}, got {got}"))
+            }
+        }
     }
 
     /// Whether an answer is right as far as it goes.

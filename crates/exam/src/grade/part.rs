@@ -1,9 +1,9 @@
 //! One part of one submission.
 
-use qkvet_prove::exact::{ExactMatrices, Value};
+use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::design;
-use super::numbers::{Right, rows_of, stated, step_of};
+use super::numbers::{Right, Wanted, is_even, rows_of, stated, step_of};
 use super::picked;
 use super::plain::plain;
 use super::result::Verdict;
@@ -12,6 +12,14 @@ use crate::generate::{Answer, nothing};
 use crate::given::{Node, Stated};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
+
+/// Decimals by which exact values are called equal.
+const PLACES: usize = 6;
+
+/// Whether a part asks for percent.
+fn is_in_percent(part: &Part) -> bool {
+    ["percent", "per cent", "%"].iter().any(|word| part.prompt.text.contains(word))
+}
 
 /// How an answer was marked.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +136,7 @@ impl Asked<'_> {
                 let stranger = |at: usize| {
                     ordering.strangers.get(at).map(|one| plain(&one.because, &self.worked)).unwrap_or_default()
                 };
-                picked::ordering(order, ordering.lines.len(), &stranger, given)
+                picked::ordering(order, ordering, &stranger, given)
             }
             (AnswerSpec::Expression(expression), _) => design::expression(self, expression, checked, given),
             (AnswerSpec::Design(property), _) => {
@@ -172,17 +180,28 @@ impl Asked<'_> {
         let no_value = || Unread::new("expected a question whose answer has a value", "build the exam again");
         let of = checked.of.as_ref().ok_or_else(no_value)?;
         let rows = self.worked.value(of).ok().as_ref().and_then(rows_of).ok_or_else(no_value)?;
-        let given = stated(given, (rows.len(), rows.first().map_or(0, Vec::len)))?;
+        let cols = rows.first().map_or(0, Vec::len);
+        let given = stated(given, Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part) })?;
         let step = step_of(&self.question.law, of);
+        let digits = places.unwrap_or(PLACES);
+        let is_level = is_even(&rows, digits);
+        // Where the own step makes all rows or columns equal, nothing is left to compute.
+        let follows = self.follows(of, step, own).filter(|(rows, _)| is_level || !is_even(rows, digits));
         let right = Right {
-            follows: self.follows(of, step, own),
+            follows,
+            is_shape: matches!(part.answer, AnswerSpec::Shape(_)),
             places,
             mistakes: keyed.mistakes.iter().zip(checked.mistakes.iter().map(|mistake| mistake.credit)).collect(),
             credit: part.credit,
             rows,
         };
         let marked = right.mark(&given);
+        // A step that earned nothing and is no known mistake is not carried on, nor one that leaves nothing to compute.
+        let values: Vec<Vec<Real>> = given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        let is_step = marked.share > 0.0 || marked.mistake.is_some();
         if let Some(step) = step
+            && is_step
+            && (is_level || !is_even(&values, digits))
             && !right.is_about(&given)
             && let Some(value) = own_value(&given, &right.rows)
         {
@@ -197,7 +216,7 @@ impl Asked<'_> {
         of: &qkvet_spec::syntax::Expr,
         step: Option<&str>,
         own: &Own,
-    ) -> Option<(Vec<Vec<qkvet_prove::exact::Real>>, String)> {
+    ) -> Option<(Vec<Vec<Real>>, String)> {
         if own.is_empty() || own.iter().any(|(name, ..)| Some(name.as_str()) == step) {
             return None;
         }
@@ -210,7 +229,7 @@ impl Asked<'_> {
 }
 
 /// A student's matrix as a step, if it has the extents of the right one.
-fn own_value(given: &[Vec<Stated>], right: &[Vec<qkvet_prove::exact::Real>]) -> Option<Value> {
+fn own_value(given: &[Vec<Stated>], right: &[Vec<Real>]) -> Option<Value> {
     let same = given.len() == right.len() && given.iter().zip(right).all(|(x, y)| x.len() == y.len());
     let cols = right.first().map(Vec::len)?;
     let data = given.iter().flatten().map(|x| x.value.clone()).collect();

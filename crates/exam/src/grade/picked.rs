@@ -2,6 +2,7 @@
 
 use super::part::{Marked, Unread};
 use crate::given::{Layout, Node, layout};
+use crate::question::Ordering;
 
 /// The number of an option, from 0: `B`, `(b)` or `2`.
 pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
@@ -113,13 +114,14 @@ pub(super) fn extents(given: &Node) -> Node {
     }
 }
 
-/// Lines in order. The share is that of the longest run in the right order, less the lines that belong nowhere.
+/// Lines in order. The share is that of the longest run in a right order, less the lines that belong nowhere.
 pub(super) fn ordering(
     sheet: &[usize],
-    lines: usize,
+    ordering: &Ordering,
     stranger: &dyn Fn(usize) -> String,
     given: &Node,
 ) -> Result<Marked, Unread> {
+    let lines = ordering.lines.len();
     let hint = "give the letters of the lines in order: [B, A, C]";
     let letters = words(given, |c| c.is_ascii_alphabetic())?;
     let mut order = Vec::new();
@@ -133,7 +135,12 @@ pub(super) fn ordering(
         }
         order.push(*line);
     }
-    if order.iter().copied().eq(0..lines) {
+    let is_turned = |first: usize, second: usize| ordering.is_before(order[second], order[first]);
+    let turned = (0..order.len()).flat_map(|at| (at + 1..order.len()).map(move |other| (at, other)));
+    if order.len() == lines
+        && order.iter().all(|line| *line < lines)
+        && !turned.into_iter().any(|(x, y)| is_turned(x, y))
+    {
         return Ok(Marked::right(""));
     }
     let mut says = Vec::new();
@@ -144,27 +151,39 @@ pub(super) fn ordering(
         says.push(format!("{missing} of {lines} lines are missing"));
     }
     let known: Vec<usize> = order.into_iter().filter(|line| *line < lines).collect();
-    if let Some(at) = (1..known.len()).find(|at| known[*at] < known[at - 1]) {
+    if let Some(at) = (1..known.len()).find(|at| ordering.is_before(known[*at], known[at - 1])) {
         says.push(format!("line {} comes too late or the one before it too early", at + 1));
     }
-    let kept = longest_ascending(&known).saturating_sub(strangers.len());
+    let kept = longest(&known, ordering).saturating_sub(strangers.len());
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let share = kept as f64 / lines.max(1) as f64;
     Ok(Marked::partial(share, says.join("; ")))
 }
 
-/// Length of the longest subsequence that ascends.
-fn longest_ascending(order: &[usize]) -> usize {
-    let mut best: Vec<usize> = Vec::new();
-    for (at, line) in order.iter().enumerate() {
-        let before = (0..at).filter(|before| order[*before] < *line).map(|before| best[before]).max().unwrap_or(0);
-        best.push(before + 1);
+/// How many of the lines can stay where none of two stands before the other though it belongs behind it; there are at most 16 lines.
+fn longest(order: &[usize], ordering: &Ordering) -> usize {
+    let n = order.len().min(16);
+    let fits = |at: usize, other: usize| !ordering.is_before(order[other.max(at)], order[other.min(at)]);
+    let allowed: Vec<u32> =
+        (0..n).map(|at| (0..n).filter(|other| fits(at, *other)).fold(0, |mask, other| mask | 1 << other)).collect();
+    let mut is_run = vec![true; 1 << n];
+    let mut best = 0;
+    for mask in 1_u32..1 << n {
+        let rest = mask & (mask - 1);
+        let lowest = usize::try_from(mask.trailing_zeros()).unwrap_or(0);
+        let fits = is_run[usize::try_from(rest).unwrap_or(0)] && rest & !allowed[lowest] == 0;
+        is_run[usize::try_from(mask).unwrap_or(0)] = fits;
+        if fits {
+            best = best.max(mask.count_ones());
+        }
     }
-    best.into_iter().max().unwrap_or(0)
+    usize::try_from(best).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use qkvet_spec::Formula;
+
     use super::*;
     use crate::grade::result::Verdict;
 
@@ -199,7 +218,7 @@ mod tests {
     fn lines_in_order_count_by_their_longest_run() {
         // On the sheet: line 2, stranger, line 1, line 3.
         let marked = |given: &str| {
-            ordering(&[1, 3, 0, 2], 3, &|_| "it mixes".to_owned(), &text(given))
+            ordering(&[1, 3, 0, 2], &of(3, Vec::new()), &|_| "it mixes".to_owned(), &text(given))
                 .map(|one| (one.verdict, (one.share * 3.0).round()))
         };
         assert_eq!(marked("C A D"), Ok((Verdict::Right, 3.0)));
@@ -208,5 +227,32 @@ mod tests {
         assert_eq!(marked("C B A D"), Ok((Verdict::Partial, 2.0)));
         assert_eq!(marked("B"), Ok((Verdict::Wrong, 0.0)));
         assert!(marked("C C D").is_err() && marked("C E").is_err());
+    }
+
+    fn of(n: usize, any_order: Vec<[usize; 2]>) -> Ordering {
+        let lines = (0..n).map(|at| Formula { text: format!("line {at}"), offset: None }).collect();
+        Ordering { lines, strangers: Vec::new(), any_order }
+    }
+
+    #[test]
+    fn lines_that_commute_may_stand_in_either_order() {
+        let two = of(5, vec![[2, 3]]);
+        let marked = |given: &str| {
+            ordering(&[0, 1, 2, 3, 4], &two, &|_| String::new(), &text(given)).map(|one| (one.verdict, one.share))
+        };
+        for given in ["ABCDE", "ACBDE"] {
+            assert_eq!(marked(given), Ok((Verdict::Right, 1.0)), "{given}");
+        }
+        assert_eq!(marked("ACDBE"), Ok((Verdict::Partial, 0.8)));
+        assert_eq!(marked("CABDE"), Ok((Verdict::Partial, 0.8)));
+        assert_eq!(marked("EDCBA"), Ok((Verdict::Partial, 0.4)), "C and B are in order as they are");
+        assert_eq!(two.ranges(), [(1, 1), (2, 3), (2, 3), (4, 4), (5, 5)]);
+        assert_eq!(two.directly_before(3), [1, 2]);
+        assert_eq!(two.directly_before(2), [0]);
+        assert!(two.misfit().is_none());
+        for wrong in [vec![[1, 3]], vec![[2, 2]], vec![[0, 1]], vec![[5, 6]]] {
+            assert!(of(5, wrong.clone()).misfit().is_some(), "{wrong:?}");
+        }
+        assert!(of(5, vec![[1, 2], [2, 3], [1, 3]]).misfit().is_none());
     }
 }

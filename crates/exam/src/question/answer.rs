@@ -102,6 +102,55 @@ pub struct Ordering {
     /// Lines that belong nowhere.
     #[serde(default)]
     pub strangers: Vec<Statement>,
+    /// Pairs of lines, by number from 1, of which either may stand first.
+    #[serde(default)]
+    pub any_order: Vec<[usize; 2]>,
+}
+
+impl Ordering {
+    /// Whether a line belongs before another, both by number from 0; lines that belong nowhere stand in no order.
+    pub fn is_before(&self, line: usize, other: usize) -> bool {
+        let is_free = |pair: &[usize; 2]| *pair == [line + 1, other + 1] || *pair == [other + 1, line + 1];
+        line < other && other < self.lines.len() && !self.any_order.iter().any(is_free)
+    }
+
+    /// The lines directly before a line, from 0.
+    pub fn directly_before(&self, line: usize) -> Vec<usize> {
+        let is_between =
+            |first: usize| (first + 1..line).any(|at| self.is_before(first, at) && self.is_before(at, line));
+        (0..line).filter(|first| self.is_before(*first, line) && !is_between(*first)).collect()
+    }
+
+    /// For each line its first and its last place in a right order, from 1.
+    pub fn ranges(&self) -> Vec<(usize, usize)> {
+        let n = self.lines.len();
+        let range = |line: usize| {
+            let before = (0..line).filter(|other| self.is_before(*other, line)).count();
+            let behind = (line..n).filter(|other| self.is_before(line, *other)).count();
+            (before + 1, n - behind)
+        };
+        (0..n).map(range).collect()
+    }
+
+    /// The first pair that cannot be exchanged, and why.
+    pub(crate) fn misfit(&self) -> Option<String> {
+        let n = self.lines.len();
+        for [first, second] in &self.any_order {
+            let (low, high) = (first.min(second), first.max(second));
+            if low == high || *low == 0 || *high > n {
+                return Some(format!("expected two lines from 1 to {n}, got [{first}, {second}]"));
+            }
+            if let Some(held) =
+                (*low..high - 1).find(|at| self.is_before(low - 1, *at) && self.is_before(*at, high - 1))
+            {
+                return Some(format!(
+                    "expected lines of which either may stand first, got [{first}, {second}], between which line {} must stand",
+                    held + 1
+                ));
+            }
+        }
+        None
+    }
 }
 
 /// A formula.

@@ -6,8 +6,8 @@ use qkvet_spec::syntax::{Expr, ExprError, parse};
 use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, parse_yaml};
 
 use super::{
-    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Property, Question, Size, Slip, Statement,
-    Statements, prose,
+    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property, Question, Size, Slip,
+    Statement, Statements, prose,
 };
 
 /// A question whose formulas fit.
@@ -54,6 +54,65 @@ impl CheckedQuestion {
             .map(|checked| Self { source: source.to_owned(), ..checked })
     }
 }
+
+impl CheckedQuestion {
+    /// Where a part begins in the file, from 0.
+    pub(crate) fn start_of(&self, part: usize) -> usize {
+        self.question.parts.get(part).and_then(|part| part.prompt.offset).unwrap_or(0)
+    }
+
+    /// Names in formulas of prose that the question does not define, each with its line. Single letters, with or without an index, and
+    /// Greek ones stand for themselves.
+    pub fn strangers(&self) -> Vec<(usize, String)> {
+        let question = &self.question;
+        let mut all: Vec<(usize, String)> = Vec::new();
+        let mut texts: Vec<&Formula> = question.prompt.iter().collect();
+        for part in &question.parts {
+            texts.push(&part.prompt);
+            texts.extend(&part.because);
+            match &part.answer {
+                AnswerSpec::Choice(choice) => {
+                    texts.push(&choice.right);
+                    texts.extend(choice.wrong.iter().flat_map(|one| [&one.says, &one.because]));
+                }
+                AnswerSpec::Statements(bank) => {
+                    texts.extend(bank.right.iter().chain(&bank.wrong).flat_map(|one| [&one.says, &one.because]));
+                }
+                _ => {}
+            }
+        }
+        let is_known = |name: &str| {
+            let bare = name.split('_').next().unwrap_or(name);
+            bare.len() <= 1
+                || GREEK.contains(&bare)
+                || self.law.lets.iter().any(|(step, _)| step == name)
+                || question.draw.contains_key(name)
+                || question.sizes.contains_key(name)
+        };
+        for text in texts {
+            let pieces = prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
+            for piece in pieces {
+                let Piece::Formula(expr) = piece else { continue };
+                expr.each_name(&mut |name| {
+                    if is_known(name) || all.iter().any(|(_, other)| other == name) {
+                        return;
+                    }
+                    let start = text.offset.unwrap_or(0);
+                    let at = self.source.get(start..).and_then(|rest| rest.find(name)).map_or(start, |at| start + at);
+                    let line = self.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+                    all.push((line, name.to_owned()));
+                });
+            }
+        }
+        all
+    }
+}
+
+/// Letters that stand for themselves.
+const GREEK: [&str; 16] = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "kappa", "lambda", "mu", "pi", "rho", "sigma", "tau",
+    "phi", "omega",
+];
 
 struct Checker<'a> {
     path: &'a str,
@@ -158,7 +217,9 @@ impl Checker<'_> {
         let lets = &self.question.lets;
         if let Some(step) = part.steps.iter().find(|step| !lets.contains_key(*step)) {
             let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(self.plain(format!("{}: expected abbreviations, got `{step}`; known: {known}", place("steps"))));
+            return Err(
+                self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps")))
+            );
         }
         if let Some((name, share)) = part.credit.misfit() {
             return Err(
@@ -197,7 +258,7 @@ impl Checker<'_> {
                 checked.beside = Some(typed("answer.at_most", at_most)?);
                 if let Some(name) = example.iter().find(|name| !lets.contains_key(*name)) {
                     return Err(
-                        self.plain(format!("{}: expected abbreviations, got `{name}`", place("answer.example")))
+                        self.plain(format!("{}: expected steps of `let`, got `{name}`", place("answer.example")))
                     );
                 }
                 self.all_prose(&place("answer.rubric"), rubric, values)?;
@@ -220,7 +281,11 @@ impl Checker<'_> {
                 self.statements(&place("answer.right"), right, values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
             }
-            AnswerSpec::Ordering(Ordering { lines, strangers }) => {
+            AnswerSpec::Ordering(ordering) => {
+                let Ordering { lines, strangers, .. } = ordering;
+                if let Some(reason) = ordering.misfit() {
+                    return Err(self.plain(format!("{}: {reason}", place("answer.any_order"))));
+                }
                 if !(3..=16).contains(&lines.len()) {
                     return Err(self.plain(format!(
                         "{}: expected 3 to 16, got {}",
@@ -292,7 +357,7 @@ impl Checker<'_> {
         for name in spec.with.keys().chain(spec.rounds.keys()) {
             if !lets.contains_key(name) {
                 let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-                return Err(self.plain(format!("{place}: expected abbreviations, got `{name}`; known: {known}")));
+                return Err(self.plain(format!("{place}: expected steps of `let`, got `{name}`; known: {known}")));
             }
         }
         lets.extend(spec.with.clone());

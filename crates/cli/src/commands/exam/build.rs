@@ -3,12 +3,13 @@
 #![allow(clippy::disallowed_methods, reason = "files are what this command is for")]
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_exam::ExamError;
-use qkvet_exam::build::Request;
+use qkvet_exam::build::{File, Request, build_each, strangers};
 use qkvet_exam::key::Source;
 use qkvet_exam::print::{HAS_PDF, pdfs};
 
@@ -22,27 +23,89 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     new_or_empty(out)?;
     let catalog = setup::catalog(None, None)?;
     let (set, own) = sources(&args.set)?;
-    let request = Request { set, own, variants: usize::from(args.variants), seed: args.seed };
+    let seed = args.seed.unwrap_or_else(fresh);
+    let request = Request { set, own, variants: usize::try_from(args.variants).unwrap_or(1), seed };
     if args.pdf && !HAS_PDF {
         return Err(ExamError::NoPdf.into());
     }
-    let files = qkvet_exam::build::build(&request, &catalog)?;
-    let pdfs = if args.pdf { pdfs(&files)? } else { Vec::new() };
-    for folder in ["student", "key"] {
-        make_folder(&out.join(folder), folder == "key")?;
+    let mut written = Written { out, pdf: args.pdf, waiting: Vec::new(), begun: false, sheets: 0, keys: 0 };
+    let built = build_each(&request, &catalog, &mut |files| written.take(files));
+    if let Err(error) = built.and_then(|()| written.finish()) {
+        // Half an exam is none: the folders were made here, in one that was new or empty.
+        if written.begun {
+            let _ = ["student", "key"].map(|folder| fs::remove_dir_all(out.join(folder)));
+        }
+        return Err(error);
     }
-    files.iter().try_for_each(|file| write(&out.join(&file.path), file.text.as_bytes(), file.secret))?;
-    pdfs.iter().try_for_each(|pdf| write(&out.join(&pdf.path), &pdf.bytes, pdf.secret))?;
-    let secret = files.iter().map(|file| file.secret).chain(pdfs.iter().map(|pdf| pdf.secret));
-    let (keys, sheets): (Vec<bool>, Vec<bool>) = secret.partition(|secret| *secret);
-    let (keys, sheets) = (keys.len(), sheets.len());
-    say!(
-        "{}: {} variants of seed {}; {sheets} files in student/, {keys} in key/",
-        out.display(),
-        args.variants,
-        args.seed
-    );
+    let Written { sheets, keys, .. } = written;
+    say!("{}: {} variants of seed {seed}; {sheets} files in student/, {keys} in key/", out.display(), args.variants);
+    for (path, line, name) in strangers(&request, &catalog)? {
+        tell!("note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines");
+    }
+    if seed < LEAST_SEED {
+        tell!("note: seed {seed} can be found by trying all short ones, and with it the key of every sheet");
+        tell!("hint: for an exam that counts leave `--seed` out, or give a long one, as --seed {}", fresh());
+    }
     Ok(ExitCode::from(HELD))
+}
+
+/// Seeds below are found in hours by who has a sheet: a variant takes about a millisecond.
+const LEAST_SEED: u64 = 1 << 32;
+
+/// A seed that nobody can guess: a hash under a key from the operating system's own source of random numbers.
+fn fresh() -> u64 {
+    loop {
+        let seed = RandomState::new().hash_one("seed of an exam") >> 1;
+        if seed >= LEAST_SEED {
+            return seed;
+        }
+    }
+}
+
+/// Variants whose PDFs are made at once.
+const PDFS_AT_ONCE: usize = 50;
+
+/// Files of an exam on their way to its folder, a variant after the other.
+struct Written<'a> {
+    out: &'a Path,
+    pdf: bool,
+    /// What has no PDF yet.
+    waiting: Vec<Vec<File>>,
+    begun: bool,
+    sheets: usize,
+    keys: usize,
+}
+
+impl Written<'_> {
+    fn take(&mut self, files: Vec<File>) -> Result<(), Failure> {
+        if !self.begun {
+            self.begun = true;
+            for folder in ["student", "key"] {
+                make_folder(&self.out.join(folder), folder == "key")?;
+            }
+        }
+        for file in &files {
+            self.put(&file.path, file.text.as_bytes(), file.secret)?;
+        }
+        if self.pdf {
+            self.waiting.push(files);
+        }
+        if self.waiting.len() >= PDFS_AT_ONCE { self.finish() } else { Ok(()) }
+    }
+
+    /// Makes the PDFs that are still to be made.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let files: Vec<File> = self.waiting.drain(..).flatten().collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        pdfs(&files)?.iter().try_for_each(|pdf| self.put(&pdf.path, &pdf.bytes, pdf.secret))
+    }
+
+    fn put(&mut self, path: &str, bytes: &[u8], secret: bool) -> Result<(), Failure> {
+        *if secret { &mut self.keys } else { &mut self.sheets } += 1;
+        write(&self.out.join(path), bytes, secret)
+    }
 }
 
 /// What is there is never written over.

@@ -34,7 +34,7 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
         say!("{}", path.display());
     }
     let set = files[0].0.display();
-    say!("next: qkvet exam build {set} --seed 1 --out {}-out", args.name);
+    say!("next: qkvet exam build {set} --out {}-out", args.name);
     Ok(ExitCode::from(HELD))
 }
 

@@ -1,0 +1,265 @@
+//! Formulas as people type them: names side by side are multiplied, `·` and `*` are the product that fits, `ᵀ` and `^T` transpose.
+
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
+
+/// Longer names are not taken for several that stand side by side.
+const MOST_LETTERS: usize = 60;
+
+/// Words that are operators.
+const WORDS: [&str; 5] = ["and", "or", "not", "in", "same_bits"];
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    /// A name, or the digits of a number.
+    Value(String),
+    /// A function, an argument's name or a word: what follows is not multiplied with it.
+    Word(String),
+    Open(char),
+    Close(char),
+    Transpose,
+    Sign(char),
+}
+
+/// Reads a formula in which only `names` have values. Names that stand side by side, with or without a space, are joined by `@`.
+///
+/// # Errors
+/// What is no formula, in words.
+pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
+    let tokens = tokens(&plain(text), names)?;
+    let mut joined = String::new();
+    let mut before: Option<&Token> = None;
+    for token in &tokens {
+        let is_end = matches!(before, Some(Token::Value(_) | Token::Close(_) | Token::Transpose));
+        if is_end && matches!(token, Token::Value(_) | Token::Word(_) | Token::Open('(')) && !is_operator(token) {
+            joined.push_str(" @");
+        }
+        match token {
+            Token::Value(text) | Token::Word(text) => {
+                joined.push(' ');
+                joined.push_str(text);
+            }
+            Token::Open(sign) | Token::Close(sign) | Token::Sign(sign) => joined.push(*sign),
+            Token::Transpose => joined.push_str(".T"),
+        }
+        before = Some(token);
+    }
+    parse(&joined).map_err(|error| error.message)
+}
+
+fn is_operator(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if WORDS.contains(&word.as_str()))
+}
+
+/// The formula with each product of the kind that fits: `@` between matrices, `*` where a factor is a number.
+pub(super) fn fitted(expr: &Expr, is_matrix: &dyn Fn(&Expr) -> bool) -> Expr {
+    let fit = |expr: &Expr| Box::new(fitted(expr, is_matrix));
+    let kind = match &expr.kind {
+        ExprKind::Binary(BinaryOp::Mul | BinaryOp::MatMul, left, right) => {
+            let (left, right) = (fit(left), fit(right));
+            let op = if is_matrix(&left) && is_matrix(&right) { BinaryOp::MatMul } else { BinaryOp::Mul };
+            ExprKind::Binary(op, left, right)
+        }
+        ExprKind::Binary(op, left, right) => ExprKind::Binary(*op, fit(left), fit(right)),
+        ExprKind::Unary(op, inner) => ExprKind::Unary(*op, fit(inner)),
+        ExprKind::Transpose(inner) => ExprKind::Transpose(fit(inner)),
+        ExprKind::Tuple(all) => ExprKind::Tuple(all.iter().map(|one| fitted(one, is_matrix)).collect()),
+        ExprKind::Apply { function, args, named } => ExprKind::Apply {
+            function: function.clone(),
+            args: args.iter().map(|one| fitted(one, is_matrix)).collect(),
+            named: named.iter().map(|(key, one)| (key.clone(), fitted(one, is_matrix))).collect(),
+        },
+        other => other.clone(),
+    };
+    Expr { kind, span: expr.span.clone() }
+}
+
+/// LaTeX and the signs of sheets as plain text.
+fn plain(text: &str) -> String {
+    let mut text = text.trim().replace('$', "");
+    for (from, to) in [
+        ("\\left", ""),
+        ("\\right", ""),
+        ("\\cdot", " @ "),
+        ("\\times", " @ "),
+        ("\\,", " "),
+        ("\\;", " "),
+        ("\\ ", " "),
+        ("^{\\top}", ".T "),
+        ("^\\top", ".T "),
+        ("^{\\mathsf{T}}", ".T "),
+        ("^{\\mathrm{T}}", ".T "),
+        ("^{T}", ".T "),
+        ("^⊤", ".T "),
+        ("^T", ".T "),
+        ("ᵀ", ".T "),
+        ("⊤", ".T "),
+        ("·", " @ "),
+        ("⋅", " @ "),
+        ("∙", " @ "),
+        ("×", " @ "),
+        ("−", "-"),
+    ] {
+        text = text.replace(from, to);
+    }
+    // `W_{Q}` is a name; other braces are brackets.
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        let inner = rest.strip_prefix("_{").and_then(|inner| inner.split_once('}'));
+        if let Some((inner, behind)) = inner.filter(|(inner, _)| inner.chars().all(|c| c.is_ascii_alphanumeric())) {
+            out.push('_');
+            out.push_str(inner);
+            rest = behind;
+            continue;
+        }
+        out.push(match c {
+            '{' => '(',
+            '}' => ')',
+            c => c,
+        });
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let mut used = c.len_utf8();
+        let end = |is_part: &dyn Fn(char) -> bool| rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        match c {
+            c if c.is_whitespace() => {}
+            '0'..='9' => {
+                used = end(&|c| c.is_ascii_digit() || c == '.');
+                tokens.push(Token::Value(rest[..used].to_owned()));
+            }
+            'a'..='z' | 'A'..='Z' | '_' => {
+                used = end(&|c| c.is_ascii_alphanumeric() || c == '_');
+                let behind = rest[used..].trim_start();
+                let is_argument = behind.starts_with('=') && !behind.starts_with("==");
+                named(&rest[..used], names, is_argument || behind.starts_with('('), is_argument, &mut tokens)?;
+            }
+            '.' if rest.starts_with(".T") && !rest[2..].starts_with(|c: char| c.is_ascii_alphanumeric()) => {
+                used = 2;
+                tokens.push(Token::Transpose);
+            }
+            '(' | '[' => tokens.push(Token::Open(c)),
+            ')' | ']' => tokens.push(Token::Close(c)),
+            c => tokens.push(Token::Sign(c)),
+        }
+        rest = &rest[used..];
+    }
+    Ok(tokens)
+}
+
+/// A run of letters: a name, several names side by side, or a function.
+fn named(
+    word: &str,
+    names: &[&str],
+    is_function: bool,
+    is_argument: bool,
+    tokens: &mut Vec<Token>,
+) -> Result<(), String> {
+    let known = known(word, names);
+    if WORDS.contains(&word) || is_argument {
+        tokens.push(Token::Word(word.to_owned()));
+    } else if let Some(name) = known {
+        tokens.push(Token::Value(name.to_owned()));
+    } else {
+        let mut all = Vec::new();
+        if word.len() <= MOST_LETTERS {
+            split(word, names, &mut Vec::new(), &mut all);
+        }
+        match all.as_slice() {
+            [one] => tokens.extend(one.iter().map(|name| Token::Value((*name).to_owned()))),
+            [] if is_function => tokens.push(Token::Word(word.to_owned())),
+            [] => return Err(format!("name: expected one of {}, got `{word}`", names.join(", "))),
+            [one, two, ..] => {
+                return Err(format!(
+                    "name: expected one, got `{word}`, which may be {} or {}",
+                    one.join(" "),
+                    two.join(" ")
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name that is meant: itself, or without its `_`, as pages that are copied lose it.
+fn known<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
+    names.iter().find(|name| **name == word).copied().or_else(|| {
+        let mut without = names.iter().filter(|name| name.contains('_') && name.replace('_', "") == word);
+        without.next().filter(|_| without.next().is_none()).copied()
+    })
+}
+
+/// The first two ways to read a word as names side by side.
+fn split<'a>(word: &str, names: &[&'a str], before: &mut Vec<&'a str>, all: &mut Vec<Vec<&'a str>>) {
+    if word.is_empty() {
+        all.push(before.clone());
+        return;
+    }
+    for name in names {
+        let bare = name.replace('_', "");
+        for written in [Some(*name), (bare != *name).then_some(bare.as_str())].into_iter().flatten() {
+            if all.len() >= 2 {
+                return;
+            }
+            if let Some(rest) = word.strip_prefix(written).filter(|_| !written.is_empty()) {
+                before.push(name);
+                split(rest, names, before, all);
+                before.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] = ["X", "W_Q", "W_K", "K", "c", "W"];
+
+    #[test]
+    fn products_are_written_in_many_ways() {
+        let plain =
+            |text: &str| format!("{:?}", without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}"))));
+        let same = |text: &str, written: &str| assert_eq!(plain(text), plain(written), "{text}");
+        for text in ["X W_Q", "XW_Q", "X · W_Q", "X \\cdot W_{Q}", "XWQ", "$X W_Q$", "X×W_Q", "(X)(W_Q)", "X (W_Q)"] {
+            same(text, "X @ W_Q");
+        }
+        for text in ["X K^T", "X Kᵀ", "XKᵀ", "X K^{\\top}", "X K^\\top", "X @ K.T"] {
+            same(text, "X @ K.T");
+        }
+        same("KᵀX", "K.T @ X");
+        same("2X W_Q / 3", "2 @ X @ W_Q / 3");
+        same("softmax_rows(X W_K)", "softmax_rows(X @ W_K)");
+        same("row(X, 1) W_Q", "row(X, 1) @ W_Q");
+        same("attention(X, K, X, scale=1)", "attention(X, K, X, scale = 1)");
+        for text in ["XY", "Xq", "", "X @", "X^2", "9".repeat(300).as_str(), "XX".repeat(200).as_str()] {
+            let _ = read(text, &NAMES);
+        }
+        assert!(read("X Y", &NAMES).is_err() && read("X @", &NAMES).is_err());
+        assert!(read("WQc", &["W_Q", "W", "Q", "c"]).unwrap_err().contains("may be"), "two ways");
+    }
+
+    fn without_spans(expr: &Expr) -> Expr {
+        let all = fitted(expr, &|_| true);
+        fn bare(expr: &Expr) -> Expr {
+            let kind = match &expr.kind {
+                ExprKind::Binary(op, x, y) => ExprKind::Binary(*op, Box::new(bare(x)), Box::new(bare(y))),
+                ExprKind::Transpose(x) => ExprKind::Transpose(Box::new(bare(x))),
+                ExprKind::Apply { function, args, named } => ExprKind::Apply {
+                    function: function.clone(),
+                    args: args.iter().map(bare).collect(),
+                    named: named.iter().map(|(key, x)| (key.clone(), bare(x))).collect(),
+                },
+                other => other.clone(),
+            };
+            Expr { kind, span: 0..0 }
+        }
+        bare(&all)
+    }
+}
