@@ -104,7 +104,7 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
     let mut swapped: Value = serde_json::from_str(&key).expect("JSON");
     let parts = swapped["questions"].as_array_mut().expect("questions").iter_mut();
     let parts = parts.flat_map(|question| question["parts"].as_array_mut().expect("parts"));
-    let order = parts.filter_map(|part| part["answer"]["choice"].as_array_mut()).next().expect("a choice");
+    let order = parts.filter_map(|part| part["answer"].get_mut("choice")?.as_array_mut()).next().expect("a choice");
     order.swap(0, 1);
     fs::write(&path, swapped.to_string()).expect("a key");
     for key in ["out", "out/key", "out/key/tiny-head-2.json"] {

@@ -226,7 +226,8 @@ mod tests {
             &["x.yaml:4", "expct", "did you mean `expect`?"],
         );
         check("law: a\nlaw: b\n", &["x.yaml:2", "duplicate"]);
-        check("law: a\ntitle: [b\nproof: exact\n", &["x.yaml:3", "a bracket or a quote is open"]);
+        check("law: a\ntitle: [b\nproof: exact\n", &["x.yaml:2:8"]);
+        check("law: a\ntitle: b\ncatches: [x\nproof: exact\n", &["x.yaml:4", "a bracket or a quote is open"]);
         check("law: a\ntitle: b\n", &["missing field", "the entry that ends here has none"]);
         assert_eq!(in_words("invalid u32", "two").0, "expected a whole number, got `two`");
         check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);

@@ -93,8 +93,8 @@ mod tests {
         let [a, b] = long.map(|text| pieces(text).concat());
         assert_eq!(pieces("A == B").len(), 1);
         assert_eq!(
-            pieces(&format!("{} == {} + {}", long[0], long[1], long[0])),
-            [&*a, " = ", &b, " + ", &a].map(String::from)
+            pieces(&format!("{} == {} + {} + {}", long[0], long[1], long[0], long[0])),
+            [&*a, " = ", &b, " + ", &a, " + ", &a].map(String::from)
         );
         assert_eq!(pieces(&format!("A == {0} and {0} == C", long[0])), ["A", " = ", &*b, " = ", "C"].map(String::from));
         // Neither a difference in parentheses nor a minus of its own is taken apart.

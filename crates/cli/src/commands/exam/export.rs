@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use qkvet_exam::ExamError;
 use qkvet_exam::export::{Credit, Target, export as exported};
 use qkvet_exam::key::Key;
+use qkvet_exam::verify::not_of_seed;
 
 use super::super::setup;
 use super::build::{make_folder, new_or_empty, write};
@@ -24,6 +25,9 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     let mut all: Vec<Key> =
         keys(&args.folder)?.values().map(|text| Key::from_json(text)).collect::<Result<_, ExamError>>()?;
     all.sort_by_key(|key| key.variant);
+    if let Some((variant, reason)) = not_of_seed(&all.iter().collect::<Vec<_>>(), &catalog)? {
+        return Err(ExamError::Key(format!("variant {variant} with something wrong in it: {reason}")).into());
+    }
     let percent = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
     let credit = Credit { entered: percent(&args.mistakes_earn), ticked: percent(&args.options_earn) };
     let files = exported(target, &all, credit, &catalog)?;
