@@ -65,9 +65,12 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     run(folder.path(), &["report", "--format", "htm"]).expect(2, &["html"]);
     let wrong = ["check", "builtin:standard", "--report", "junnit"];
     run(folder.path(), &wrong).expect(2, &["did you mean `junit`"]);
-    let nowhere =
-        ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report", "html=no/where.html"];
-    run(folder.path(), &nowhere).expect(2, &["report at no/where.html: expected to be written"]);
+    let check = ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report"];
+    let nowhere = [&check[..], &["html=bad.json/where.html"]].concat();
+    run(folder.path(), &nowhere).expect(2, &["report at bad.json/where.html: expected to be written"]);
+    // A folder that is not there yet is made.
+    run(folder.path(), &[&check[..], &["html=no/where.html"]].concat()).expect(0, &[]);
+    assert!(folder.path().join("no/where.html").is_file());
 }
 
 #[test]
