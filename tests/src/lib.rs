@@ -67,6 +67,21 @@ pub fn has_python() -> bool {
     python().is_some()
 }
 
+/// A Chromium of this machine.
+#[must_use]
+pub fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let folders = ["/usr/bin", "/usr/local/bin"];
+    names.iter().flat_map(|name| folders.map(|folder| Path::new(folder).join(name))).find(|path| path.is_file())
+}
+
+/// Where `cargo xtask pictures` wants pictures of pages.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the test runner says where pictures go")]
+pub fn pictures() -> Option<String> {
+    std::env::var("QKVET_TEST_PICTURES").ok()
+}
+
 /// What a finished command came to.
 pub struct Finished {
     /// Exit code.

@@ -6,9 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{PROBLEM_SETS, root, run};
+use qkvet_tests::{PROBLEM_SETS, browser, pictures, root, run};
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// A printed page of A4, a narrow window, and one as wide as a screen.
 const WIDTHS: [(u32, bool); 3] = [(718, true), (720, false), (1280, false)];
 
@@ -48,36 +47,29 @@ for (const element of document.body.querySelectorAll('*')) {
 document.title = 'checked ' + texts + ' texts; ' + (wrong.length ? 'wrong: ' + wrong.slice(0, 5).join(' | ') : 'all right');
 ";
 
-fn browser() -> Option<&'static str> {
-    BROWSERS.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
-}
-
 /// The title of the page after the script, in a window of this width.
-fn checked(browser: &str, (page, is_key): (&str, bool), folder: &Path, (width, is_print): (u32, bool)) -> String {
+fn checked(browser: &Path, (page, is_key): (&str, bool), folder: &Path, (width, is_print): (u32, bool)) -> String {
     let path = folder.join("checked.html");
     let script = format!("<script>addEventListener('load', () => {{{CHECK}}})</script></body>");
     assert!(page.contains("</body>"), "a page without an end");
     // A dump of a page knows no paper: what is said of print is said of all.
     let page = if is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
     fs::write(&path, page.replacen("</body>", &script, 1)).expect("a page");
-    let out = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("--window-size={width},1000"))
-        .arg(&path)
-        .output()
-        .expect("a browser");
-    if let Ok(pictures) = std::env::var("QKVET_TEST_PICTURES") {
-        let set = folder.file_name().unwrap_or_default().to_string_lossy();
-        let picture = format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
+    let shown = |height: u32, flags: &[String]| {
         Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
-            .arg(format!("--screenshot={picture}"))
+            .args(["--headless", "--no-sandbox", "--disable-gpu"])
+            .args(flags)
             .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-            .arg(format!("--window-size={width},6000"))
+            .arg(format!("--window-size={width},{height}"))
             .arg(&path)
             .output()
-            .expect("a browser");
+            .expect("a browser")
+    };
+    let out = shown(1000, &["--dump-dom".to_owned()]);
+    if let Some(pictures) = pictures() {
+        let set = folder.file_name().unwrap_or_default().to_string_lossy();
+        let picture = format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
+        shown(6000, &["--hide-scrollbars".to_owned(), format!("--screenshot={picture}")]);
     }
     let dom = String::from_utf8_lossy(&out.stdout);
     let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
@@ -109,7 +101,7 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
             let page = fs::read_to_string(&path).expect("a page");
             for width in WIDTHS {
                 let is_key = path.parent().is_some_and(|folder| folder.ends_with("key"));
-                let title = checked(browser, (&page, is_key), &out, width);
+                let title = checked(&browser, (&page, is_key), &out, width);
                 if !title.ends_with("all right") {
                     wrong.push(format!("{} at {width:?}: {title}", path.display()));
                 }
@@ -132,10 +124,10 @@ fn the_check_of_pages_finds_what_is_wrong() {
         ("<div style='overflow-x: auto; width: 90px'><p style='width: 300px'>Wide.</p></div>", "clipped at DIV"),
         ("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>", "all right"),
     ] {
-        let title = checked(browser, (&page(body), false), folder.path(), (720, false));
+        let title = checked(&browser, (&page(body), false), folder.path(), (720, false));
         assert!(title.contains(expected), "{body}: {title}");
     }
     let paper = page("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>");
-    let title = checked(browser, (&paper, false), folder.path(), (718, true));
+    let title = checked(&browser, (&paper, false), folder.path(), (718, true));
     assert!(title.contains("wider"), "{title}");
 }

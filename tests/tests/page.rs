@@ -3,12 +3,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use qkvet_spec::Summary;
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{has_python, root, run, shell};
+use qkvet_tests::{browser, has_python, pictures, root, run, shell};
 use tempfile::TempDir;
 
 fn page(target: &str, args: &[&str]) -> (TempDir, Summary, String) {
@@ -166,17 +166,6 @@ def attention(query, key, value):
     let right = wrong.replace("query.shape[-1]\n", "query.shape[-1] ** 0.5\n");
     std::fs::write(folder.path().join("mine.py"), right).expect("a file");
     assert_eq!(shell(folder.path(), &command).code, Some(0));
-}
-
-fn browser() -> Option<PathBuf> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let folders = ["/usr/bin", "/usr/local/bin"];
-    names.iter().flat_map(|name| folders.map(|folder| Path::new(folder).join(name))).find(|path| path.is_file())
-}
-
-/// Where `cargo xtask pictures` wants pictures of pages.
-fn pictures() -> Option<String> {
-    std::env::var("QKVET_TEST_PICTURES").ok()
 }
 
 #[test]

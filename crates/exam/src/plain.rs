@@ -21,46 +21,22 @@ pub(crate) fn plain(law: &CheckedLaw) -> Option<CheckedLaw> {
 
 /// The formula with abbreviations written out.
 pub(crate) fn written_out(expr: &mut Expr, lets: &[(String, Expr)]) {
-    match &mut expr.kind {
-        ExprKind::Number(_) => {}
-        ExprKind::Name(name) => {
-            if let Some(at) = lets.iter().position(|(own, _)| own == name) {
-                *expr = lets[at].1.clone();
-                // An abbreviation is made of those above it.
-                written_out(expr, &lets[..at]);
-            }
-        }
-        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => written_out(x, lets),
-        ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => {
-            written_out(x, lets);
-            written_out(y, lets);
-        }
-        ExprKind::Tuple(all) => all.iter_mut().for_each(|x| written_out(x, lets)),
-        ExprKind::Apply { args, named, .. } => {
-            args.iter_mut().chain(named.iter_mut().map(|(_, value)| value)).for_each(|x| written_out(x, lets));
-        }
+    if let ExprKind::Name(name) = &expr.kind
+        && let Some(at) = lets.iter().position(|(own, _)| own == name)
+    {
+        *expr = lets[at].1.clone();
+        // An abbreviation is made of those above it.
+        return written_out(expr, &lets[..at]);
     }
+    expr.parts_mut().into_iter().for_each(|part| written_out(part, lets));
 }
 
 /// Takes arguments by name away that are made of what the case has.
 fn strip(expr: &mut Expr, of_case: &[&str]) {
-    match &mut expr.kind {
-        ExprKind::Number(_) | ExprKind::Name(_) => {}
-        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => strip(x, of_case),
-        ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => {
-            strip(x, of_case);
-            strip(y, of_case);
-        }
-        ExprKind::Tuple(all) => all.iter_mut().for_each(|x| strip(x, of_case)),
-        ExprKind::Apply { args, named, .. } => {
-            named.retain(|(_, value)| {
-                let mut is_of_case = false;
-                value.each_name(&mut |name| is_of_case |= of_case.contains(&name));
-                !is_of_case
-            });
-            args.iter_mut().chain(named.iter_mut().map(|(_, value)| value)).for_each(|x| strip(x, of_case));
-        }
+    if let ExprKind::Apply { named, .. } = &mut expr.kind {
+        named.retain(|(_, value)| !of_case.iter().any(|name| value.mentions(name)));
     }
+    expr.parts_mut().into_iter().for_each(|part| strip(part, of_case));
 }
 
 #[cfg(test)]

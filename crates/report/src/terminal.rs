@@ -289,15 +289,14 @@ fn formats(summary: &Summary) -> String {
 
 /// The last line: what it comes to.
 pub fn exit_line(summary: &Summary) -> String {
-    let total = |verdict: Verdict| summary.count(verdict);
     let checked = summary.checked();
-    let declined = total(Verdict::Unsupported) + total(Verdict::Refused);
+    let declined = summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused);
     let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
-    let undecided = match total(Verdict::Inconclusive) {
+    let undecided = match summary.count(Verdict::Inconclusive) {
         0 => String::new(),
         n => format!(", {} of them undecided", count(n)),
     };
-    let skipped = total(Verdict::Skipped);
+    let skipped = summary.count(Verdict::Skipped);
     let stopped = match &summary.stopped {
         Some(reason) => format!(" · stopped early: {}", visible_line(reason)),
         None if skipped > 0 => format!(", {} not run", count(skipped)),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
@@ -27,6 +29,15 @@ pub struct OnnxTarget {
     layout: Layout,
 }
 
+/// The file of a model, or what is in its place.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
+    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > MOST_BYTES {
+        return Err(format!("{size} bytes"));
+    }
+    std::fs::read(path).map_err(|error| error.to_string())
+}
+
 impl OnnxTarget {
     /// Reads the model, starts the worker and loads the model there.
     ///
@@ -43,11 +54,7 @@ impl OnnxTarget {
                 None,
             )
         };
-        let size = std::fs::metadata(&path).map_err(|error| no_file(error.to_string()))?.len();
-        if size > MOST_BYTES {
-            return Err(no_file(format!("{size} bytes")));
-        }
-        let bytes = std::fs::read(&path).map_err(|error| no_file(error.to_string()))?;
+        let bytes = bytes_of(&path).map_err(no_file)?;
         let model = Model::read(&bytes, &config.constants)
             .map_err(|ModelError { message, hint }| failed(Some(LoadKind::Signature), message, hint))?;
         let process = ProcessTarget::start(config.launch())?;
@@ -56,9 +63,7 @@ impl OnnxTarget {
 
     /// What the model of a file takes; `None` if it cannot be read, or takes all extents.
     pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
-        let path = config.path();
-        let size = std::fs::metadata(&path).ok()?.len();
-        let bytes = if size <= MOST_BYTES { std::fs::read(&path).ok()? } else { return None };
+        let bytes = bytes_of(&config.path()).ok()?;
         let model = Model::read(&bytes, &config.constants).ok()?;
         Some(model.fit(config.layout)).filter(|fit| !fit.is_free())
     }

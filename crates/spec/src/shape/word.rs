@@ -140,7 +140,7 @@ impl Word {
             let ty = type_of(&scope, part).ok().filter(|_| !is_number)?;
             Some((self.usage.get(part.span.clone())?.to_owned(), ty.describe()))
         };
-        let parts = parts(&expr).into_iter().filter_map(described).collect();
+        let parts = expr.parts().into_iter().filter_map(described).collect();
         if self.kind != WordKind::Domain {
             return Ok((parts, type_of(&scope, &expr)?.describe()));
         }
@@ -212,16 +212,6 @@ fn example_scope() -> Result<(Scope, Vec<Given>), ExprError> {
         above.push(declare(&mut scope, &above, &parse(name)?, &parse(domain)?)?);
     }
     Ok((scope, above))
-}
-
-fn parts(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Number(_) | ExprKind::Name(_) => Vec::new(),
-        ExprKind::Unary(_, x) | ExprKind::Transpose(x) => vec![x],
-        ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => vec![x, y],
-        ExprKind::Tuple(items) => items.iter().collect(),
-        ExprKind::Apply { args, named, .. } => args.iter().chain(named.iter().map(|(_, value)| value)).collect(),
-    }
 }
 
 /// Whether the head of an expression is that of the use, whatever its parts are.

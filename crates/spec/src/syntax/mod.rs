@@ -61,6 +61,30 @@ impl Expr {
         }
     }
 
+    /// What it is made of, from left to right.
+    pub fn parts(&self) -> Vec<&Self> {
+        match &self.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => vec![x],
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => vec![x, y],
+            ExprKind::Tuple(items) => items.iter().collect(),
+            ExprKind::Apply { args, named, .. } => args.iter().chain(named.iter().map(|(_, value)| value)).collect(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn parts_mut(&mut self) -> Vec<&mut Self> {
+        match &mut self.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Unary(_, x) | ExprKind::Transpose(x) => vec![x],
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => vec![x, y],
+            ExprKind::Tuple(items) => items.iter_mut().collect(),
+            ExprKind::Apply { args, named, .. } => {
+                args.iter_mut().chain(named.iter_mut().map(|(_, value)| value)).collect()
+            }
+        }
+    }
+
     /// The first part that fits, the whole included.
     pub(crate) fn find(&self, fits: &dyn Fn(&Self) -> bool) -> Option<&Self> {
         if fits(self) {
