@@ -8,10 +8,12 @@ use qkvet_engine::law::{Enclosed, Judge, enclose};
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype};
 
-use crate::answer::{Balls, Drawn, Judgment, Numbers, agrees, enclosed, enclosed_all, read, rounded, standard};
+use crate::answer::{
+    Balls, Drawn, Judgment, Numbers, Printed, agrees, enclosed, enclosed_all, read, rounded, standard, worked_value,
+};
 use crate::build::{self, Request, build_each};
 use crate::error::ExamError;
-use crate::generate::{Answer, Mistaken, PLACES, fits, load};
+use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::print::Format;
 use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
@@ -318,6 +320,13 @@ impl Again<'_> {
                 let again = rounded(&balls, numbers.places.unwrap_or(PLACES))?;
                 return if again == *numbers { Ok(()) } else { Err("expected other numbers".to_owned()) };
             }
+            // Decimals without exact values are the engine's, so that exact arithmetic is the other route.
+            Slip::Steps { law, rounds, .. } if numbers.exact == numbers.rows && numbers.places.is_some() => {
+                return self.decimals(numbers, law, rounds, of()?);
+            }
+            Slip::Answer(gives) if numbers.exact == numbers.rows && numbers.places.is_some() => {
+                return self.decimals(numbers, &self.question.law, &nothing(), gives);
+            }
             Slip::Steps { law, rounds, .. } if rounds.is_empty() => self.balls(law, of()?)?,
             Slip::Steps { law, rounds, .. } => self.balls(&self.with_rounded(law, rounds)?, of()?)?,
             Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
@@ -326,6 +335,19 @@ impl Again<'_> {
             Judgment::Right => Ok(()),
             Judgment::Wrong(reason) | Judgment::Undecided(reason) => Err(reason),
         }
+    }
+
+    /// Whether these are the decimals of a formula under the steps of a law, by exact arithmetic.
+    fn decimals(
+        &self,
+        numbers: &Numbers,
+        law: &CheckedLaw,
+        rounds: &IndexMap<String, usize>,
+        of: &Expr,
+    ) -> Result<(), String> {
+        let value = worked_value(law, self.drawn, rounds, of).map_err(|error| error.to_string())?;
+        let again = Printed::new(value, numbers.places)?;
+        if again.rows() == numbers.rows { Ok(()) } else { Err("expected other numbers".to_owned()) }
     }
 
     /// The law with the decimals of some steps in their place.

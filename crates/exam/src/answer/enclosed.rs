@@ -78,13 +78,25 @@ fn balls(enclosed: Enclosed) -> Balls {
 /// A ball whose ends round to different decimals.
 pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result<Numbers, String> {
     let digits = |x: &Ball| {
-        let (low, high) = (format!("{:.places$}", x.low()), format!("{:.places$}", x.high()));
-        let (low, high) = (unsigned_zero(low), unsigned_zero(high));
+        let (low, high) = (decimal(x.low(), places), decimal(x.high(), places));
         if low == high { Ok(low) } else { Err(format!("expected one decimal, got {low} and {high}")) }
     };
     let printed: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(digits).collect()).collect::<Result<_, _>>()?;
     Ok(Numbers { scalar: *scalar, places: Some(places), exact: printed.clone(), rows: printed })
+}
+
+/// A float with so many decimals, ties away from 0.
+fn decimal(x: f64, places: usize) -> String {
+    // Half a unit of the last place is left over where `x` is a whole multiple of `2^−(places + 1)` and its decimals end in 5.
+    let parts = x * 2f64.powi(i32::try_from(places + 1).unwrap_or(i32::MAX));
+    let is_tie = || format!("{x:.places$}", places = places + 1).ends_with('5');
+    let x = match (parts == parts.trunc() && is_tie(), x > 0.0) {
+        (false, _) => x,
+        (true, true) => x.next_up(),
+        (true, false) => x.next_down(),
+    };
+    unsigned_zero(format!("{x:.places$}"))
 }
 
 /// Whether printed numbers are those in the balls: each decimal within half a unit of its last place, each exact value in its ball.
@@ -139,4 +151,30 @@ fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&st
     let scaled = (digits.abs() < 1 << 53).then_some(digits as f64)?;
     let unit = (0..places).fold(Ball::exact(1.0), |power, _| power * Ball::exact(10.0));
     Some((Ball::exact(scaled) - ball * unit).abs() * Ball::exact(2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal;
+
+    #[test]
+    fn ties_go_away_from_zero_and_nothing_else_does() {
+        for (x, places, text) in [
+            (0.125, 2, "0.13"),
+            (-0.125, 2, "-0.13"),
+            (0.375, 2, "0.38"),
+            (2.5, 0, "3"),
+            (0.5, 0, "1"),
+            (-0.0625, 3, "-0.063"),
+            (-0.0, 2, "0.00"),
+            (-0.001, 2, "0.00"),
+            // The floats beside the decimals are not ties.
+            (0.15, 1, "0.1"),
+            (0.35, 1, "0.3"),
+            (0.45, 1, "0.5"),
+            (1.005, 2, "1.00"),
+        ] {
+            assert_eq!(decimal(x, places), text, "{x}");
+        }
+    }
 }

@@ -40,6 +40,21 @@ pub fn work_from(
     Ok(worked)
 }
 
+/// The value of a formula under the steps of `law`, those that it needs alone.
+///
+/// # Errors
+/// A formula without an exact value.
+pub(crate) fn worked_value(
+    law: &CheckedLaw,
+    drawn: &Drawn,
+    rounds: &IndexMap<String, usize>,
+    of: &Expr,
+) -> Result<Value, NoValue> {
+    let mut worked = Worked::begun(drawn)?;
+    worked.work_out(law, rounds, &law.lets_needed_by(of))?;
+    worked.value(of)
+}
+
 impl Worked {
     /// Parameters alone.
     ///
@@ -78,18 +93,34 @@ impl Worked {
     }
 
     /// The value of a formula where the steps are those of another law; `anew` names all that have other values there, and what the
-    /// others are is known already or is the same. The steps here stay as they are.
+    /// others are is known already or is the same. `own` is the law of the steps here, which stay as they are.
     ///
     /// # Errors
     /// A formula without an exact value.
     pub(crate) fn instead(
         &mut self,
+        own: &CheckedLaw,
         (law, rounds): (&CheckedLaw, &IndexMap<String, usize>),
         anew: &[String],
         of: &Expr,
     ) -> Result<Value, NoValue> {
         let kept: Vec<(&String, Option<Value>)> = anew.iter().map(|name| (name, self.sheet.take(name))).collect();
-        let value = self.work_out(law, rounds, &law.lets_needed_by(of)).and_then(|()| self.value(of));
+        // A step that is only rounded is not worked out again.
+        let place = |law: &CheckedLaw, name: &str| law.lets.iter().position(|(other, _)| other == name);
+        let known = kept.iter().filter_map(|(name, value)| {
+            let (own, new) = (&own.lets[place(own, name)?].1, &law.lets[place(law, name)?].1);
+            let is_same = own == new && !anew.iter().any(|other| new.mentions(other));
+            Some((*name, value.as_ref().filter(|_| is_same)?, *rounds.get(*name)?))
+        });
+        let known: Result<Vec<_>, _> =
+            known.map(|(name, value, places)| round(value.clone(), places).map(|value| (name, value))).collect();
+        let value = known.and_then(|known| {
+            for (name, value) in known {
+                self.sheet.set(name, value);
+            }
+            self.work_out(law, rounds, &law.lets_needed_by(of))?;
+            self.value(of)
+        });
         for (name, value) in kept {
             match value {
                 Some(value) => self.sheet.set(name, value),

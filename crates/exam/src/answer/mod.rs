@@ -8,6 +8,7 @@ mod parameter;
 
 pub(crate) use enclosed::{Balls, enclosed_all, standard};
 pub use enclosed::{Judgment, agrees, enclosed, rounded};
+pub(crate) use exact::worked_value;
 pub use exact::{Worked, work, work_from};
 pub use form::{decimals, formula, read};
 pub use numbers::{Numbers, of_value};

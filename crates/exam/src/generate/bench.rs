@@ -34,9 +34,15 @@ struct Found {
 impl Bench<'_> {
     /// The answers to the parts that are asked.
     pub(super) fn parts(&mut self, parts: &[usize], stream: (u64, &[&str])) -> Result<Vec<PosedPart>, Unfit> {
-        let mut all = Vec::new();
-        for at in parts {
-            all.push(self.find(*at)?);
+        let mut all: Vec<Found> = parts.iter().map(|_| Found::default()).collect();
+        // Rows without a largest entry are seen before anything is worked out to the end.
+        for is_largest in [true, false] {
+            for (at, found) in parts.iter().zip(&mut all) {
+                let answer = &self.question.question.parts[*at].answer;
+                if matches!(answer, AnswerSpec::Largest(_)) == is_largest {
+                    *found = self.find(*at)?;
+                }
+            }
         }
         if let Some(band) = self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len()) {
             let load = load(&self.drawn, all.iter().filter_map(|found| found.numbers.as_ref()));
