@@ -211,6 +211,7 @@ impl Session<'_> {
             fatal: false,
             inputs_unchanged: None,
             nanoseconds: None,
+            python: None,
         })
     }
 
@@ -262,6 +263,7 @@ impl Session<'_> {
             fatal: false,
             inputs_unchanged: Some(arena.inputs_unchanged(&prepared.buffers)),
             nanoseconds,
+            python: None,
         })
     }
 }
