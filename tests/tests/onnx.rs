@@ -200,7 +200,7 @@ fn what_a_model_leaves_open_is_told() {
     let told = |target: &str| run(folder.path(), &["check", target, "--suite", "smoke", "--dtype", "float32", "-q"]);
     told("onnx:several.onnx").expect(0, &["gives its result as output, weights from weights; not looked at: scores"]);
     let crossed = told("onnx:crossed.onnx");
-    crossed.expect(0, &["query as key float32 (*, *, *, *), by its place at the node and against its name"]);
+    crossed.expect(0, &["key as query float32 (*, *, *, *) (by its place, not its name)"]);
     let twice = run(folder.path(), &["check", "onnx:twice.onnx"]);
     twice.expect(3, &["inputs query and q: expected one for the query, got two names of it", "hint: rename the one"]);
 }

@@ -239,6 +239,19 @@ fn strides_are_declined_by_an_exception_and_jax_has_none() {
         .expect(0, &["no finding in", "strided inputs: an exception was raised", "gradients, dropout, strided inputs"]);
 }
 
+/// Where no score has a part in a result, nothing tells of the scale that it was computed with.
+#[test]
+fn a_mean_is_no_sign_of_a_scale_that_was_kept() {
+    if !has_python() {
+        return;
+    }
+    let mean = numpy_with("return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)");
+    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "-q"];
+    let finished = run(mean.path(), &args);
+    finished.expect(1, &["FAIL  wrong results that no known fault explains"]);
+    assert!(!finished.stdout.contains("FAIL  QK605"), "{}", finished.stdout);
+}
+
 /// A result that lives in a buffer of the function is right when it comes and lost when the next one does.
 #[test]
 fn a_result_that_does_not_last_is_told() {

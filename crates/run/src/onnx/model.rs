@@ -120,7 +120,7 @@ impl Model {
         let inputs = self.inputs.iter().map(|(role, input)| {
             let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
             let other = Role::by_name(input).filter(|other| is_main(*other) && is_main(*role) && other != role);
-            let against = other.map_or("", |_| ", by its place at the node and against its name");
+            let against = other.map_or("", |_| " (by its place, not its name)");
             format!("{}{named} {} {}{against}", role.name(), input.element.name(), input.tell_shape())
         });
         let constants = self.constants.describe();
