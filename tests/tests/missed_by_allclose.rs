@@ -43,6 +43,7 @@ impl Target for Candidate {
             weights: None,
             lse: None,
             inputs_unchanged: true,
+            handling: qkvet_spec::Handling::default(),
         }))
     }
 }

@@ -130,6 +130,15 @@ fn what_breaks_is_named_and_the_run_goes_on() {
     assert!(!hang.stdout.contains("stopped early"), "{}", hang.stdout);
 }
 
+/// A copy of the worker that comes back from the function has no say, and is told.
+#[test]
+fn a_function_that_returns_in_two_processes_is_named() {
+    let forks = function("void", "attn_forks", &SMOKE);
+    forks.expect(1, &["ERROR  the function called fork(), and the child process returned from it too", "PASS"]);
+    assert!(!forks.stdout.contains("protocol"), "{}", forks.stdout);
+    function("void", "attn_helped", &SMOKE).expect(0, &["no finding in"]);
+}
+
 #[test]
 fn memory_that_is_not_the_functions_is_watched() {
     let overrun = "wrote beyond the buffer `out`: bytes 1 to 4 behind the end";

@@ -190,6 +190,21 @@ fn what_cannot_be_started_says_why() {
     );
 }
 
+/// Which of several outputs is taken, and what goes before where names and places differ.
+#[test]
+fn what_a_model_leaves_open_is_told() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let told = |target: &str| run(folder.path(), &["check", target, "--suite", "smoke", "--dtype", "float32", "-q"]);
+    told("onnx:several.onnx").expect(0, &["gives its result as output, weights from weights; not looked at: scores"]);
+    let crossed = told("onnx:crossed.onnx");
+    crossed.expect(0, &["key as query float32 (*, *, *, *) (by its place, not its name)"]);
+    let twice = run(folder.path(), &["check", "onnx:twice.onnx"]);
+    twice.expect(3, &["inputs query and q: expected one for the query, got two names of it", "hint: rename the one"]);
+}
+
 /// `qkvet onnx run` with the frozen cases of float32.
 fn backend(name: &str) -> Finished {
     let file = root().join("tests/fixtures/onnx/backends.py").display().to_string();

@@ -16,6 +16,7 @@ fn the_wheel_opens_its_doors() {
     the_command_is_there(&environment);
     three_lines_need_no_other_library(&environment);
     a_wrong_head_map_is_named(&environment);
+    arguments_and_interrupts_are_told(&environment);
     pytest_tells_each_case(&environment);
     pytest_checks_a_function_without_test_code(&environment);
     known_deviations_are_those_of_the_command(&environment);
@@ -36,6 +37,16 @@ fn three_lines_need_no_other_library(environment: &Environment) {
     environment.run(&["three_lines.py"]).expect(0, &["PASS: 64 numbers within contract f32, worst error 0."]);
     let finished = environment.run(&["without_libraries.py"]);
     finished.expect(0, &["at [b=0, h=0, i=1, c=0]", "expected  2", "wrong     1 of 2 elements"]);
+}
+
+fn arguments_and_interrupts_are_told(environment: &Environment) {
+    environment.run(&["arguments.py"]).expect(0, &["all named"]);
+    if cfg!(unix) {
+        let long = ["reference", "probe", "cases", "prove"];
+        let told = long.map(|name| format!("{name}: interrupted"));
+        let finished = environment.run(&[&["interrupted.py"], &long[..]].concat());
+        finished.expect(0, &told.each_ref().map(String::as_str));
+    }
 }
 
 fn a_wrong_head_map_is_named(environment: &Environment) {

@@ -193,6 +193,79 @@ fn wrong_results_are_proved_wrong() {
     check(text.path(), &law).expect(1, &["FAIL", "str"]);
 }
 
+/// What reads memory as if it were contiguous is wrong on views alone: one finding that says so, and a script that shows it.
+#[test]
+fn a_function_that_ignores_strides_is_named() {
+    if !has_python() {
+        return;
+    }
+    let ignores = "value = np.ascontiguousarray(value)\nkey = key.ravel(order=\"K\").reshape(key.shape)\n";
+    let body = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let first = "    work = np.float64";
+    assert!(body.contains(first));
+    let lines: String = ignores.lines().map(|line| format!("    {line}\n")).collect();
+    let folder = target(&body.replace(first, &(lines + first)));
+    let finished = check(folder.path(), &["--law", "value", "--format", "json"]);
+    let report = finished.json();
+    let findings = report["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "{}", finished.stdout);
+    let (title, evidence) = (&findings[0]["title"], &findings[0]["evidence"]);
+    assert_eq!(title, "the result depends on how the inputs lie in memory");
+    assert_eq!(evidence["strided"], true, "{evidence}");
+    assert!(!report["coverage"]["unchecked"].to_string().contains("strided"), "{}", report["coverage"]);
+    let id = findings[0]["witness"]["case"].as_str().expect("a case");
+    run(folder.path(), &["replay", id]).expect(1, &["FAIL"]);
+    let script = findings[0]["script"].as_str().expect("a script");
+    let ended = |file: &Path| {
+        let python = qkvet_tests::python().expect("an interpreter");
+        let output = std::process::Command::new(python).arg(script).arg(file).current_dir(folder.path()).output();
+        output.expect("python runs").status.code()
+    };
+    assert_eq!(ended(&folder.path().join("target.py")), Some(1));
+    assert_eq!(ended(&root().join("examples/numpy_attention.py")), Some(0));
+}
+
+#[test]
+fn strides_are_declined_by_an_exception_and_jax_has_none() {
+    if !has_python() {
+        return;
+    }
+    let strict = "import numpy as np\nimport numpy_attention\n\ndef attention(query, key, value, scale=None, causal=False, mask=None):\n    assert all(x.flags.c_contiguous for x in (query, key, value)), 'not contiguous'\n    return numpy_attention.attention(query, key, value, scale=scale, causal=causal, mask=mask)\n";
+    let folder = target(strict);
+    std::fs::copy(root().join("examples/numpy_attention.py"), folder.path().join("numpy_attention.py"))
+        .expect("a file");
+    let declined = check(folder.path(), &["--law", "value"]);
+    declined
+        .expect(0, &["no finding in", "strided inputs: an exception was raised", "gradients, dropout, strided inputs"]);
+}
+
+/// Where no score has a part in a result, nothing tells of the scale that it was computed with.
+#[test]
+fn a_mean_is_no_sign_of_a_scale_that_was_kept() {
+    if !has_python() {
+        return;
+    }
+    let mean = numpy_with("return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)");
+    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "-q"];
+    let finished = run(mean.path(), &args);
+    finished.expect(1, &["FAIL  wrong results that no known fault explains"]);
+    assert!(!finished.stdout.contains("FAIL  QK605"), "{}", finished.stdout);
+}
+
+/// A result that lives in a buffer of the function is right when it comes and lost when the next one does.
+#[test]
+fn a_result_that_does_not_last_is_told() {
+    if !has_python() {
+        return;
+    }
+    let folder = numpy_with("buffer = BUFFERS.setdefault((o.shape, o.dtype), o)\nbuffer[...] = o\nreturn buffer");
+    let file = folder.path().join("target.py");
+    let text = std::fs::read_to_string(&file).expect("a file").replace("CALLS = 0\n", "CALLS = 0\nBUFFERS = {}\n");
+    std::fs::write(&file, text).expect("a file");
+    let law = ["--law", "self-attention-permutation-equivariance"];
+    check(folder.path(), &law).expect(0, &["no finding in", "returned the memory of its earlier result"]);
+}
+
 #[test]
 fn broken_targets_are_named_and_the_run_goes_on() {
     if !has_python() {

@@ -322,6 +322,10 @@ fn remembers(behavior: Behavior, seen: &Seen<'_>, base: &Meaning, others: &[&Cal
             })
         }
         Behavior::ScaleKept => {
+            // A result that no score has a part in is that of any scale, for one of 0 gives it too.
+            if is_of(CallOptions { scale: Some(0.0), ..own() }) {
+                return false;
+            }
             let scales = distinct(options().map(|options| options.scale), &call.options.scale);
             scales.into_iter().any(|scale| is_of(CallOptions { scale, ..own() }))
         }

@@ -56,7 +56,7 @@ pub fn outputs_digest<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Stri
         let data: Vec<f64> = tensor.data.iter().map(|x| if x.is_nan() { f64::NAN } else { *x }).collect();
         bytes.floats(&data);
     };
-    for Output { output, weights, lse, inputs_unchanged: _ } in outputs {
+    for Output { output, weights, lse, inputs_unchanged: _, handling: _ } in outputs {
         result(&mut bytes, output);
         bytes.some(weights.as_ref(), result);
         bytes.some(lse.as_ref(), result);
@@ -169,14 +169,20 @@ impl Bytes {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{Dtype, Packed, Window};
+    use qkvet_spec::{Dtype, Handling, Packed, Window};
 
     use super::*;
 
     #[test]
     fn a_digest_tells_bits_shapes_and_results_apart() {
         let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
-        let one = Output { output: tensor(0.0), weights: None, lse: None, inputs_unchanged: true };
+        let one = Output {
+            output: tensor(0.0),
+            weights: None,
+            lse: None,
+            inputs_unchanged: true,
+            handling: Handling::default(),
+        };
         let all = [
             vec![one.clone()],
             vec![one.clone(), one.clone()],

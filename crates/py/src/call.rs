@@ -1,6 +1,7 @@
 //! A call and what came back, between storage bits and tensors; judging one answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,9 +14,10 @@ use qkvet_gen::check_call;
 use qkvet_run::answer::{Judgment, Ruler};
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Response, Target, Tensor, Window};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Handling, Output, Response, Target, Tensor, Window};
 
 use crate::check::{catalog, invalid};
+use crate::interrupt::interruptible;
 use crate::own::OwnFunction;
 
 /// Format, shape and storage bits (little-endian, row-major) of an array.
@@ -53,7 +55,7 @@ pub(crate) fn told(judgment: &Judgment) -> PyResult<String> {
 /// One call of attention.
 #[pyclass(frozen, name = "Call", module = "qkvet._native")]
 pub(crate) struct NativeCall {
-    call: Call,
+    call: Arc<Call>,
 }
 
 #[pymethods]
@@ -95,7 +97,7 @@ impl NativeCall {
         let (query, key, value) = (needed("query")?, needed("key")?, needed("value")?);
         let call = Call { query, key, value, options, return_weights: false, return_lse: false };
         check_call(&call).map_err(invalid)?;
-        Ok(Self { call })
+        Ok(Self { call: Arc::new(call) })
     }
 
     /// The verdict on an output, as JSON; of a pass, its margin only if it is `measured`.
@@ -108,13 +110,20 @@ impl NativeCall {
         contract: Option<String>,
         measured: bool,
     ) -> PyResult<String> {
-        let output = Output { output: tensor("out", &output)?, weights: None, lse: None, inputs_unchanged: true };
+        let output = Output {
+            output: tensor("out", &output)?,
+            weights: None,
+            lse: None,
+            inputs_unchanged: true,
+            handling: Handling::default(),
+        };
         let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()]).map_err(invalid)?;
-        py.detach(|| {
+        let call = Arc::clone(&self.call);
+        interruptible(py, move || {
             self_test().map_err(invalid)?;
-            let ruler = declared.ruler(self.call.dtype()).map_err(invalid)?;
+            let ruler = declared.ruler(call.dtype()).map_err(invalid)?;
             let judge = if measured { Ruler::judgment } else { Ruler::assertion };
-            told(&judge(&ruler, &self.call, &output))
+            told(&judge(&ruler, &call, &output))
         })
     }
 
@@ -137,11 +146,12 @@ impl NativeCall {
         conventions: Vec<String>,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, [usize; 4])> {
         let declared = Declared::conventions(&conventions).map_err(invalid)?;
-        let (mid, rad, shape) = py.detach(|| {
+        let call = Arc::clone(&self.call);
+        let (mid, rad, shape) = interruptible(py, move || {
             self_test().map_err(invalid)?;
             // The enclosure is that of the exact function: any contract will do.
             let contract = catalog()?.default_contract(Dtype::Float64).map_err(invalid)?;
-            let expected = interpret(&declared.meaning(), &self.call, contract, Want::Output);
+            let expected = interpret(&declared.meaning(), &call, contract, Want::Output);
             let bits = |of: fn(&qkvet_engine::ball::Ball) -> f64| {
                 expected.exact.iter().flat_map(|ball| of(ball).to_le_bytes()).collect::<Vec<u8>>()
             };

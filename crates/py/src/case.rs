@@ -10,6 +10,7 @@ use qkvet_spec::{Case, CheckedLaw};
 
 use crate::call::told;
 use crate::check::{catalog, invalid};
+use crate::interrupt::interruptible;
 use crate::own::{self, OwnFunction};
 
 /// One input for one law.
@@ -85,17 +86,24 @@ impl NativeCase {
     }
 }
 
-/// The cases of a suite, in order: at most `limit` of them.
+/// The cases of a suite, in order.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
-pub(crate) fn cases(suite: String, seed: u64, laws: Vec<String>, dtypes: Vec<String>) -> PyResult<Vec<NativeCase>> {
-    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
-    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
-    let made = plans(suite, &laws, &dtypes, seed).into_iter().map(|plan| {
-        let law = catalog()?.asking_law(&plan.law).map_err(invalid)?;
-        Ok(NativeCase { law, case: build(law, &plan).map_err(invalid)? })
-    });
-    made.collect()
+pub(crate) fn cases(
+    py: Python<'_>,
+    suite: String,
+    seed: u64,
+    laws: Vec<String>,
+    dtypes: Vec<String>,
+) -> PyResult<Vec<NativeCase>> {
+    interruptible(py, move || {
+        let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+        let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
+        let made = plans(suite, &laws, &dtypes, seed).into_iter().map(|plan| {
+            let law = catalog()?.asking_law(&plan.law).map_err(invalid)?;
+            Ok(NativeCase { law, case: build(law, &plan).map_err(invalid)? })
+        });
+        made.collect()
+    })
 }
 
 /// The case that a token holds.

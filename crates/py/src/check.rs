@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,10 +16,8 @@ use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Event, Summary};
 
+use crate::interrupt::{SIGNALS_EVERY, interruptible};
 use crate::own;
-
-/// A signal is looked for this often.
-const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// What a user can cause, as Python's own word for it.
 pub(crate) fn invalid(error: impl Display) -> PyErr {
@@ -170,12 +168,16 @@ pub(crate) fn probe(
 ) -> PyResult<(String, String, String)> {
     let dtypes = own::dtypes(std::slice::from_ref(&dtype)).map_err(invalid)?;
     let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
-    let target = own::named(py, &name, &answered, &info);
-    let probe = py.detach(|| {
+    let (stop, told) = (Arc::new(AtomicBool::new(false)), dtypes[0]);
+    let target = own::stoppable(py, &name, &answered, &info, Some(&stop));
+    let probe = interruptible(py, move || {
         qkvet_run::runner::self_test().map_err(invalid)?;
-        let contract = declared.contract(dtypes[0]).map_err(invalid)?;
-        probing::probe(&target, contract, dtypes[0], &declared.conventions, catalog()?).map_err(invalid)
-    })?;
+        let contract = declared.contract(told).map_err(invalid)?;
+        probing::probe(&target, contract, told, &declared.conventions, catalog()?).map_err(invalid)
+    });
+    // The function is not called again by who goes on behind.
+    stop.store(true, Ordering::Relaxed);
+    let probe = probe?;
     let json = qkvet_report::probe_json(&probe).map_err(invalid)?;
     Ok((json, qkvet_report::plain(&qkvet_report::probe_text(&probe)), qkvet_report::probe_yaml(&probe)))
 }

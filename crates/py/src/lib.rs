@@ -4,6 +4,7 @@
 mod call;
 mod case;
 mod check;
+mod interrupt;
 mod known;
 mod own;
 mod prove;

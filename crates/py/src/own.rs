@@ -1,5 +1,6 @@
 //! A Python function of this process as a target.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -8,7 +9,7 @@ use qkvet_engine::format;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::python::PythonInfo;
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Call, Dtype, Output, Packed, Response, Target, Tensor};
+use qkvet_spec::{Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor};
 
 use crate::call::{Bits, tensor};
 
@@ -17,28 +18,65 @@ pub(crate) struct OwnFunction {
     answered: Py<PyAny>,
     /// Held while it is called: nobody promised that it may be called twice at a time.
     turn: Arc<Mutex<()>>,
+    /// The case that calls belong to.
+    case: Option<String>,
+    /// Once set, nothing more is asked.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl OwnFunction {
     pub(crate) fn new(answered: Py<PyAny>) -> Self {
-        Self { answered, turn: Arc::default() }
+        Self { answered, turn: Arc::default(), case: None, stop: None }
+    }
+}
+
+impl OwnFunction {
+    fn asked(&self, call: &Call, contiguous: bool) -> Response {
+        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Response::NotAsked("interrupted".to_owned());
+        }
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let beside = (self.case.as_deref(), contiguous);
+        Python::attach(|py| {
+            answer(py, &self.answered, call, beside).unwrap_or_else(|error| Response::Error(error.to_string()))
+        })
     }
 }
 
 impl Target for OwnFunction {
     fn call(&mut self, call: &Call) -> Response {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        Python::attach(|py| answer(py, &self.answered, call).unwrap_or_else(|error| Response::Error(error.to_string())))
+        self.asked(call, false)
+    }
+
+    fn call_contiguous(&mut self, call: &Call) -> Response {
+        self.asked(call, true)
+    }
+
+    fn begin(&mut self, case: &str) {
+        self.case = Some(case.to_owned());
     }
 }
 
 /// The target of this name.
 pub(crate) fn named(py: Python<'_>, name: &str, answered: &Py<PyAny>, info: &str) -> NamedTarget {
+    stoppable(py, name, answered, info, None)
+}
+
+/// The same; once `stop` is set, nothing more is asked of it.
+pub(crate) fn stoppable(
+    py: Python<'_>,
+    name: &str,
+    answered: &Py<PyAny>,
+    info: &str,
+    stop: Option<&Arc<AtomicBool>>,
+) -> NamedTarget {
+    let stop = stop.cloned();
     let environment = serde_json::from_str::<PythonInfo>(info).map(|info| info.describe()).unwrap_or_default();
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
-        OpenTarget::live(OwnFunction { answered, turn: Arc::clone(&turn) }, environment.clone())
+        let function = OwnFunction { answered, turn: Arc::clone(&turn), case: None, stop: stop.clone() };
+        OpenTarget::live(function, environment.clone())
     };
     let own = OwnTarget::new(open, again);
     NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }
@@ -52,11 +90,27 @@ fn again(Again { token, conventions, contract }: &Again<'_>) -> String {
     format!("qkvet.replay(function, '{token}'{declared}, contract='{contract}')")
 }
 
-fn answer(py: Python<'_>, answered: &Py<PyAny>, call: &Call) -> PyResult<Response> {
+/// What the caller's source tells of a call beside its numbers.
+fn handling(told: &Bound<'_, PyAny>) -> PyResult<Handling> {
+    let strides = match told.get_item("strides")?.extract::<String>()?.as_str() {
+        "transposed" => Strides::Transposed,
+        "declined" => Strides::Declined,
+        _ => Strides::Contiguous,
+    };
+    Ok(Handling { strides, reuses_result: told.get_item("reuses_result")?.is_truthy()? })
+}
+
+fn answer(
+    py: Python<'_>,
+    answered: &Py<PyAny>,
+    call: &Call,
+    (case, contiguous): (Option<&str>, bool),
+) -> PyResult<Response> {
     let mut want = vec!["output"];
     want.extend(call.return_weights.then_some("weights"));
     want.extend(call.return_lse.then_some("lse"));
-    let answer = answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?))?;
+    let answer =
+        answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?, case, contiguous))?;
     let answer = answer.cast_into::<PyDict>()?;
     let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
     let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());
@@ -69,7 +123,8 @@ fn answer(py: Python<'_>, answered: &Py<PyAny>, call: &Call) -> PyResult<Respons
             let Some(output) = read("output")? else { return Ok(Response::Malformed("no output".to_owned())) };
             let (weights, lse) = (read("weights")?, read("lse")?);
             let inputs_unchanged = item("inputs_unchanged")?.is_none_or(|same| same.is_truthy().unwrap_or(true));
-            Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged }))
+            let handling = item("python")?.map(|told| handling(&told)).transpose()?.unwrap_or_default();
+            Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling }))
         }
         "unsupported" => Response::Unsupported(reason()?),
         "refused" => Response::Refused(reason()?),

@@ -7,13 +7,14 @@ use qkvet_spec::Catalog;
 use serde_json::json;
 
 use crate::check::{catalog, invalid};
+use crate::interrupt::interruptible;
 
 /// What is known of a law, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
 pub(crate) fn prove(py: Python<'_>, law: String) -> PyResult<String> {
     let law = Catalog::find("law", &catalog()?.laws, &law).map_err(invalid)?;
-    let outcome = py.detach(|| qkvet_prove::outcome::prove(law));
+    let outcome = interruptible(py, move || Ok(qkvet_prove::outcome::prove(law)))?;
     let steps: Vec<_> = outcome
         .lines
         .iter()

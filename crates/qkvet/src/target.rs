@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use qkvet_spec::{BoolTensor, Call as SpecCall, Dtype, Output, Response, Target, Tensor as SpecTensor};
+use qkvet_spec::{BoolTensor, Call as SpecCall, Dtype, Handling, Output, Response, Target, Tensor as SpecTensor};
 
 use crate::attention::{Attention, Declined, Supports};
 use crate::call::{Call, Tensor};
@@ -84,6 +84,7 @@ impl<T: Element, A: Attention<T>> Answering for OfFormat<T, A> {
                 data: lse.clone(),
             }),
             inputs_unchanged: inputs.are_those_of(call),
+            handling: Handling::default(),
         }))
     }
 }

@@ -15,6 +15,9 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const MOST_FINDINGS: usize = 10;
 /// Reasons and cases beyond this are only counted, for each outcome.
 const MOST_LINES: usize = 5;
+/// What `within allowance` means.
+const ALLOWANCE: &str = "within: outside the certified bound, and inside of what the test runner of ONNX takes for right: rtol 1e-3, atol 1e-7 \
+                         (bfloat16: rtol 1/64)";
 /// Longest text of a line.
 const WIDTH: usize = 120;
 
@@ -108,6 +111,9 @@ fn within(out: &mut String, report: &OnnxReport) {
     }
     if cases.len() > MOST_LINES {
         let _ = writeln!(out, "  {:12}and {} more: --format json has them all", "", cases.len() - MOST_LINES);
+    }
+    if !cases.is_empty() {
+        let _ = writeln!(out, "  {:12}{ALLOWANCE}", "");
     }
 }
 

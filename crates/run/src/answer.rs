@@ -8,7 +8,7 @@ use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Dtype, Evidence, Mea
 use serde::Serialize;
 
 use crate::conventions::meaning_of;
-use crate::runner::{cause_lines, convention_lines};
+use crate::runner::{STRIDED, STRIDED_CAUSE, STRIDED_HINT, cause_lines, convention_lines};
 
 /// By what an answer is judged.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +164,15 @@ impl Ruler<'_> {
 
     fn told(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
         let Outcome { verdict, margin, evidence, calls, .. } = outcome;
-        let explanation = (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten();
+        let explanation = match &evidence {
+            Some(evidence) if evidence.strided => Some(Explanation {
+                title: STRIDED.to_owned(),
+                cause: STRIDED_CAUSE.to_owned(),
+                declare: None,
+                hint: Some(STRIDED_HINT.to_owned()),
+            }),
+            _ => (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten(),
+        };
         let margin = margin.is_finite().then_some(margin);
         let contract = self.contract.contract.clone();
         Judgment { verdict, margin, contract, elements, refuted, evidence, explanation }

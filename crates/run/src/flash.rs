@@ -8,7 +8,7 @@ mod reach;
 mod real;
 
 use qkvet_engine::format::round;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Response, Target, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Handling, Output, Response, Target, Tensor};
 
 use self::check::check_call;
 use self::reach::Reach;
@@ -109,6 +109,7 @@ fn attention<T: Real>(call: &Call) -> Response {
         weights: weights.map(|data| tensor(n_k, data)),
         lse: call.return_lse.then(|| Tensor { dtype: T::DTYPE, shape: vec![b, h_q, n_q], data: lse }),
         inputs_unchanged: true,
+        handling: Handling::default(),
     }))
 }
 

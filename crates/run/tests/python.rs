@@ -47,6 +47,26 @@ fn exceptions() {
     check("unprintable", "Error(\"Unprintable: (its message could not be read) at ");
 }
 
+/// What PyTorch raises for fewer key heads is an error; the hint says how to decline them, and nothing where heads are as many.
+#[test]
+fn grouped_heads_have_a_hint() {
+    if !has("numpy") {
+        return;
+    }
+    let fixture = Fixture::new(FIXTURES);
+    let mut target = fixture.start("heads_must_match").expect("starts");
+    let mut told = |h_k| {
+        let dims = Dims { b: 1, h_q: 2, h_k, n_q: 2, n_k: 3, d_k: 4, d_v: 4 };
+        match target.call(&random_call(dims, Dtype::Float32, 1)) {
+            Response::Error(reason) => reason,
+            other => panic!("expected an error, got {other:?}"),
+        }
+    };
+    let hint = "; 2 query heads and 1 key heads are declined with NotImplementedError";
+    assert!(told(1).ends_with(hint), "{}", told(1));
+    assert!(!told(2).contains("declined"), "{}", told(2));
+}
+
 #[test]
 fn results_that_are_no_tensors() {
     if !has("numpy") {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dtype, OptionSet};
+use crate::{CallOption, Dtype, Handling, OptionSet};
 
 /// A shape as reports print it: `(2, 3)`.
 pub fn tell_shape(shape: &[usize]) -> String {
@@ -183,6 +183,8 @@ pub struct Output {
     pub lse: Option<Tensor>,
     /// Whether query, key, value, mask and bias had the same bits after the call.
     pub inputs_unchanged: bool,
+    /// How it was called and answered.
+    pub handling: Handling,
 }
 
 /// How a call ended. Kinds of not passing never share a word.
@@ -227,6 +229,11 @@ impl From<String> for Trouble {
 pub trait Target {
     /// Answers one call. Never panics: a failing target is a [`Response`].
     fn call(&mut self, call: &Call) -> Response;
+
+    /// Answers one call whose inputs are contiguous in memory, where [`Target::call`] may hand on views of the same numbers.
+    fn call_contiguous(&mut self, call: &Call) -> Response {
+        self.call(call)
+    }
 
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}

@@ -116,6 +116,9 @@ pub struct Evidence {
     /// Whether the target's process answered what is not of the protocol.
     #[serde(default, skip_serializing_if = "is_false")]
     pub broke_protocol: bool,
+    /// Whether the same numbers, contiguous in memory, are answered rightly: what was given were transposed views.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub strided: bool,
     /// The end of the standard error of a target that broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
@@ -133,6 +136,7 @@ impl Evidence {
             form: None,
             relation: false,
             broke_protocol: false,
+            strided: false,
             stderr: None,
         }
     }

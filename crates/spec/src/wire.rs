@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Dtype;
+use crate::{Dtype, Handling};
 
 /// Version of the protocol.
 pub const WIRE: u32 = 1;
@@ -294,6 +294,9 @@ pub struct RunAnswer {
     /// How long the call itself took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nanoseconds: Option<u64>,
+    /// What the Python worker of qkvet tells about the call; no other program sends this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<Handling>,
 }
 
 /// How a call went.

@@ -60,7 +60,7 @@ impl<'a> Asker<'a> {
             return Answer::Declined(format!("not asked: a probe makes at most {MOST_CALLS} calls"));
         }
         self.calls += 1;
-        let answer = match self.target.call(&call) {
+        let answer = match self.target.call_contiguous(&call) {
             Response::Output(output) => Answer::Output(self.noted(output)),
             Response::Unsupported(reason) => Answer::Declined(format!("unsupported: {reason}")),
             Response::Refused(reason) => Answer::Declined(format!("refused: {reason}")),

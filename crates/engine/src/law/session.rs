@@ -1,6 +1,6 @@
 //! The calls of one case: put to the target, checked one by one, repeated when the case fails.
 
-use qkvet_spec::{Call, Evidence, Response, Target, Tensor, Trouble, Verdict};
+use qkvet_spec::{Call, Evidence, Response, Strides, Target, Tensor, Trouble, Verdict};
 
 use super::call::{CallRecord, check_value, malformed};
 use super::relation::{Decision, show_number};
@@ -132,8 +132,32 @@ impl<'a> Session<'a> {
             decision.verdict = Verdict::Nondet;
             decision.evidence = Some(Evidence { relation, ..evidence });
         }
+        if decision.verdict == Verdict::Fail
+            && let Some(evidence) = self.of_strides()
+        {
+            decision.evidence = Some(evidence);
+        }
         let Self { records: calls, references, .. } = self;
         Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls, references }
+    }
+
+    /// What is wrong with a result whose inputs were views, if the same call on contiguous inputs is answered rightly.
+    fn of_strides(&mut self) -> Option<Evidence> {
+        for (record, expected) in self.records.iter().zip(&self.expected) {
+            if record.output.handling.strides != Strides::Transposed {
+                continue;
+            }
+            let seen = check_value(record.asked(), expected);
+            if seen.verdict != Verdict::Fail {
+                continue;
+            }
+            let Response::Output(output) = self.target.call_contiguous(&record.call) else { continue };
+            let contiguous = CallRecord { output: *output, ..record.clone() };
+            if check_value(contiguous.asked(), expected).verdict != Verdict::Fail {
+                return seen.evidence.map(|evidence| Evidence { strided: true, ..evidence });
+            }
+        }
+        None
     }
 
     /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
@@ -199,7 +223,7 @@ fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Meaning, Output};
+    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output};
 
     use crate::interpret::interpret;
 
@@ -259,7 +283,13 @@ mod tests {
 
     fn returns(x: f64) -> Response {
         let output = tensor([1, 1, 1, 1], &[x]);
-        Response::Output(Box::new(Output { output, weights: None, lse: None, inputs_unchanged: true }))
+        Response::Output(Box::new(Output {
+            output,
+            weights: None,
+            lse: None,
+            inputs_unchanged: true,
+            handling: Handling::default(),
+        }))
     }
 
     fn overwrites(x: f64) -> Response {
@@ -296,7 +326,13 @@ mod tests {
     #[test]
     fn a_wrong_form_fails_before_the_value() {
         let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);
-        let response = Response::Output(Box::new(Output { output, weights: None, lse: None, inputs_unchanged: true }));
+        let response = Response::Output(Box::new(Output {
+            output,
+            weights: None,
+            lse: None,
+            inputs_unchanged: true,
+            handling: Handling::default(),
+        }));
         check(&[response], Verdict::Fail, "shape of the output", 1);
     }
 
@@ -305,7 +341,13 @@ mod tests {
         let call = Call { return_weights: true, ..call() };
         let check = |output: f64, weights: Option<[f64; 2]>, verdict, place| {
             let (output, weights) = (tensor([1, 1, 1, 1], &[output]), weights.map(|w| tensor([1, 1, 1, 2], &w)));
-            let response = Response::Output(Box::new(Output { output, weights, lse: None, inputs_unchanged: true }));
+            let response = Response::Output(Box::new(Output {
+                output,
+                weights,
+                lse: None,
+                inputs_unchanged: true,
+                handling: Handling::default(),
+            }));
             judged(&call, &[response], verdict, place, 1);
         };
         check(2.0, Some([0.5, 0.5]), Verdict::Pass, "");
@@ -318,5 +360,33 @@ mod tests {
     fn a_right_value_does_not_excuse_overwritten_inputs() {
         check(&[overwrites(2.0)], Verdict::Fail, "inputs of attention(Q, K, V)", 1);
         check(&[overwrites(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
+    }
+
+    /// Right on contiguous inputs alone, or on none.
+    struct Strided {
+        contiguous: Response,
+    }
+
+    impl Target for Strided {
+        fn call(&mut self, _: &Call) -> Response {
+            let Response::Output(output) = returns(2.5) else { return returns(2.5) };
+            let handling = Handling { strides: Strides::Transposed, reuses_result: false };
+            Response::Output(Box::new(Output { handling, ..*output }))
+        }
+
+        fn call_contiguous(&mut self, _: &Call) -> Response {
+            self.contiguous.clone()
+        }
+    }
+
+    #[test]
+    fn a_result_that_is_wrong_for_views_alone_says_so() {
+        for (contiguous, strided) in [(returns(2.0), true), (returns(2.5), false), (returns(f64::NAN), false)] {
+            let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
+            let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut Strided { contiguous });
+            let evidence = outcome.evidence.expect("evidence");
+            assert_eq!((outcome.verdict, evidence.strided), (Verdict::Fail, strided));
+            assert!(evidence.place.starts_with("attention(Q, K, V) at [b=0"), "{}", evidence.place);
+        }
     }
 }

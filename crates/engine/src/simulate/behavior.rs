@@ -1,6 +1,6 @@
 //! What a target does besides computing: state between calls, forms of results.
 
-use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Output, Tensor};
+use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Handling, Output, Tensor};
 
 use crate::format::{round, unit_roundoff};
 use crate::lowering::Want;
@@ -24,6 +24,7 @@ pub(super) fn plain(call: &Call, computed: impl Fn(Want) -> Tensor) -> Output {
         weights: call.return_weights.then(|| computed(Want::Weights)),
         lse: call.return_lse.then(|| computed(Want::Lse)),
         inputs_unchanged: true,
+        handling: Handling::default(),
     }
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _native
+from ._arguments import named
 from ._caller import bits, listed, numbers
 
 __all__ = ["Verdict", "assert_attention", "judge_attention", "reference"]
@@ -81,6 +82,7 @@ def _judged(out: Any, options: dict[str, Any], *, measured: bool) -> Verdict:
     return Verdict(**json.loads(found))
 
 
+@named
 def judge_attention(
     out: Any,
     query: Any,
@@ -105,6 +107,7 @@ def judge_attention(
     return _judged(out, locals(), measured=True)
 
 
+@named
 def assert_attention(
     out: Any,
     query: Any,
@@ -147,6 +150,7 @@ def assert_attention(
     return verdict
 
 
+@named
 def reference(
     query: Any,
     key: Any,

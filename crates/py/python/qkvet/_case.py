@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _native
+from ._arguments import named, seeded, worded
 from ._assert import Verdict
 from ._caller import answered, bound, listed
 
@@ -107,6 +108,7 @@ class Cases:
         return pytest.mark.qkvet(pytest.mark.parametrize("case", found)(test))
 
 
+@named
 def cases(
     suite: str = "smoke",
     *,
@@ -120,7 +122,7 @@ def cases(
     wanted = set(listed(option))
     if unknown := wanted - set(_native.OPTIONS):
         raise ValueError(f"option: expected one of {', '.join(_native.OPTIONS)}, got {', '.join(sorted(unknown))}")
-    found = (Case(native) for native in _native.cases(suite, seed, listed(law), listed(dtype)))
+    found = (Case(native) for native in _native.cases(worded("suite", suite), seeded(seed), listed(law), listed(dtype)))
     return Cases([case for case in found if wanted <= set(case.options)], known or {})
 
 
@@ -133,4 +135,4 @@ def replay(
     **target: Any,
 ) -> Verdict:
     """The verdict on the case that a token holds."""
-    return Case(_native.case_of_token(token)).judge(function, convention=convention, contract=contract, **target)
+    return Case(_native.case_of_token(worded("token", token))).judge(function, convention=convention, contract=contract, **target)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _native
+from ._arguments import named, seeded, worded
 from ._caller import answered, bound, info_of, listed, name_of
 
 __all__ = ["Finding", "Probe", "Proof", "Report", "check", "probe", "prove"]
@@ -86,6 +87,7 @@ def _finding(one: dict[str, Any]) -> Finding:
     )
 
 
+@named
 def check(
     function: Callable[..., Any],
     suite: str = "smoke",
@@ -115,8 +117,8 @@ def check(
         answered(caller),
         name_of(function),
         info_of(caller),
-        suite,
-        seed,
+        worded("suite", suite),
+        seeded(seed),
         listed(law),
         listed(dtype),
         listed(convention),
@@ -139,6 +141,7 @@ class Probe:
         return self.text
 
 
+@named
 def probe(
     function: Callable[..., Any],
     *,
@@ -154,7 +157,7 @@ def probe(
     """Asks a function what tells the values of each choice apart. It proposes; it excuses nothing."""
     caller = bound(function, target_options(arrays, device, layout, supports, mask_takes_bias))
     summary, text, yaml = _native.probe(
-        answered(caller), name_of(function), info_of(caller), dtype, listed(convention), listed(contract)
+        answered(caller), name_of(function), info_of(caller), worded("dtype", dtype), listed(convention), listed(contract)
     )
     found = json.loads(summary)
     conventions = [f"{one['field']}={one['value']}" for one in found.get("conventions", [])]
@@ -193,6 +196,7 @@ class Proof:
         return "\n".join([*lines, *filter(None, (self.counterexample, self.reason))])
 
 
+@named
 def prove(law: str) -> Proof:
     """Proves a law by the method that its file names, or refutes it, or says why neither."""
-    return Proof(**json.loads(_native.prove(law)))
+    return Proof(**json.loads(_native.prove(worded("law", law))))

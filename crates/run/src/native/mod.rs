@@ -8,6 +8,7 @@
 mod abi;
 mod arena;
 mod config;
+mod copy;
 mod door;
 mod foreign;
 mod posed;

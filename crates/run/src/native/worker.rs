@@ -11,9 +11,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_spec::wire::{HelloAnswer, Request, Run, RunAnswer, Status, Supports, WIRE, WireTensor};
 use qkvet_spec::{Dtype, nearest};
+use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
 use super::arena::Arena;
+use super::copy::{Children, FORKED, end_copy};
 use super::door::{ByPrototype, Door, exchanged, payloads};
 use super::foreign::{Function, Loaded, StructFunction, capabilities};
 use super::posed::{Declined, Posed, known_names};
@@ -46,8 +48,14 @@ impl NativeWorker {
         let mut answers = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?);
         rustix::stdio::dup2_stdout(io::stderr())?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-        let mut session =
-            Session { worker: self, door: None, scratch: PathBuf::new(), arenas: Default::default(), turn: 0 };
+        let mut session = Session {
+            worker: self,
+            door: None,
+            scratch: PathBuf::new(),
+            arenas: Default::default(),
+            turn: 0,
+            children: Children::default(),
+        };
         let mut requests = BufReader::new(requests);
         let mut message = Vec::new();
         loop {
@@ -174,6 +182,7 @@ struct Session<'a> {
     scratch: PathBuf,
     arenas: [Arena; TURNS],
     turn: usize,
+    children: Children,
 }
 
 impl Session<'_> {
@@ -211,6 +220,7 @@ impl Session<'_> {
             fatal: false,
             inputs_unchanged: None,
             nanoseconds: None,
+            python: None,
         })
     }
 
@@ -223,8 +233,15 @@ impl Session<'_> {
         let arena = &mut self.arenas[self.turn % TURNS];
         let places = arena.lay(&prepared.buffers, self.turn % TURNS);
         let start = Instant::now();
+        let process = getpid();
         let ended = door.invoke(&call, &prepared, &places);
+        if getpid() != process {
+            end_copy();
+        }
         let nanoseconds = u64::try_from(start.elapsed().as_nanos()).ok();
+        if self.children.has_copy() {
+            return Err(Declined::new(Status::Error, FORKED));
+        }
         // Memory comes first: what was written where it does not belong may have spoiled all else.
         if let Some(overrun) = arena.overrun(&prepared.buffers) {
             // An error is a right answer to what does not fit; this one is not.
@@ -262,6 +279,7 @@ impl Session<'_> {
             fatal: false,
             inputs_unchanged: Some(arena.inputs_unchanged(&prepared.buffers)),
             nanoseconds,
+            python: None,
         })
     }
 }

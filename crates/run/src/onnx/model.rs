@@ -43,6 +43,8 @@ pub struct Model {
     pub output: (String, Option<usize>),
     /// The output that is the weights, if there is one.
     pub weights: Option<String>,
+    /// Outputs that are not looked at.
+    pub others: Vec<String>,
     /// What it always does.
     pub constants: Constants,
 }
@@ -97,13 +99,12 @@ impl Model {
             Some(node) => of_node(operator, node)?.or(declared),
             None => declared.clone(),
         };
-        let model = Self {
-            operator,
-            output: output(&graph, node)?,
-            weights: weights(&graph, node),
-            inputs: roles.into_iter().zip(inputs).collect(),
-            constants,
-        };
+        let weights = weights(&graph, node);
+        let output = output(&graph, node, weights.as_deref())?;
+        let is_other = |name: &&String| **name != output.0 && weights.as_ref() != Some(*name);
+        let others = graph.output.iter().map(|output| &output.name).filter(is_other).cloned().collect();
+        let model =
+            Self { operator, output, weights, others, inputs: roles.into_iter().zip(inputs).collect(), constants };
         model.check()?;
         Ok(model)
     }
@@ -113,15 +114,25 @@ impl Model {
         self.inputs.iter().find(|(known, _)| *known == role).map(|(_, input)| input)
     }
 
-    /// What the user should know of how it is called: the operator, its constants, its inputs; one line each.
+    /// What the user should know of how it is called: the operator, its constants, its inputs; its outputs, where there are
+    /// some that are not looked at; one line each.
     pub fn describe(&self) -> Vec<String> {
         let inputs = self.inputs.iter().map(|(role, input)| {
             let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
-            format!("{}{named} {} {}", role.name(), input.element.name(), input.tell_shape())
+            let other = Role::by_name(input).filter(|other| is_main(*other) && is_main(*role) && other != role);
+            let against = other.map_or("", |_| " (by its place, not its name)");
+            format!("{}{named} {} {}{against}", role.name(), input.element.name(), input.tell_shape())
         });
         let constants = self.constants.describe();
         let has = if constants.is_empty() { String::new() } else { format!("; constants: {constants}") };
-        vec![format!("{}{has}", self.operator.about()), format!("takes {}", inputs.collect::<Vec<_>>().join(", "))]
+        let mut lines =
+            vec![format!("{}{has}", self.operator.about()), format!("takes {}", inputs.collect::<Vec<_>>().join(", "))];
+        if !self.others.is_empty() {
+            let weights = self.weights.as_ref().map_or_else(String::new, |name| format!(", weights from {name}"));
+            let others = self.others.join(", ");
+            lines.push(format!("gives its result as {}{weights}; not looked at: {others}", self.output.0));
+        }
+        lines
     }
 
     fn check(&self) -> Result<(), ModelError> {
@@ -164,6 +175,11 @@ impl Model {
     }
 }
 
+/// Whether a role is one of the three that every model has.
+fn is_main(role: Role) -> bool {
+    matches!(role, Role::Query | Role::Key | Role::Value)
+}
+
 fn input(info: &ValueInfoProto) -> Result<Input, ModelError> {
     let wrong = |what: &str| {
         let message =
@@ -202,16 +218,22 @@ fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
     if named.iter().all(Option::is_none) && inputs.len() == 3 && inputs.iter().all(is_plain) {
         return Ok(vec![Role::Query, Role::Key, Role::Value]);
     }
-    let mut roles = Vec::new();
+    let mut roles: Vec<Role> = Vec::new();
     for (role, input) in named.into_iter().zip(inputs) {
-        let other = role.filter(|role| roles.contains(role));
+        let other = role.and_then(|role| roles.iter().position(|known| *known == role));
         match (role, other) {
             (Some(role), None) => roles.push(role),
-            (_, twice) => {
-                let got = if twice.is_some() { "two of the same" } else { "an unknown one" };
+            (Some(role), Some(at)) => {
+                let (first, second, name) = (&inputs[at].name, &input.name, role.name());
+                return Err(ModelError::new(
+                    format!("inputs {first} and {second}: expected one for the {name}, got two names of it"),
+                    format!("rename the one that is not the {name}, or make it a constant of the model"),
+                ));
+            }
+            (None, _) => {
                 return Err(ModelError::new(
                     format!(
-                        "input {}: expected a name of query, key, value, mask, bias and so on, got {got}",
+                        "input {}: expected a name of query, key, value, mask, bias and so on, got an unknown one",
                         input.name
                     ),
                     format!("known: {}", Role::known_names()),
@@ -269,10 +291,15 @@ fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError
     })
 }
 
-/// The result: that of the node if the graph gives it, else the first output.
-fn output(graph: &GraphProto, node: Option<&NodeProto>) -> Result<(String, Option<usize>), ModelError> {
+/// The result: that of the node if the graph gives it, else the first output that is not the weights.
+fn output(
+    graph: &GraphProto,
+    node: Option<&NodeProto>,
+    weights: Option<&str>,
+) -> Result<(String, Option<usize>), ModelError> {
     let of_node = node.and_then(|node| graph.output.iter().find(|output| node.output.first() == Some(&output.name)));
-    let found = of_node.or(graph.output.first());
+    let first = graph.output.iter().find(|output| weights != Some(output.name.as_str()));
+    let found = of_node.or(first);
     let output =
         found.ok_or_else(|| ModelError::new("outputs of the model: expected one, got none", "a model of attention"))?;
     let rank = output.form().and_then(|(_, shape)| shape).map(|shape| shape.len());

@@ -27,6 +27,10 @@ pub(crate) struct Exchange {
 /// Shown every message: whether it was sent, and its bytes.
 pub(crate) type Trace<'a> = dyn FnMut(bool, &[u8]) + 'a;
 
+/// What to do about a second answer.
+const ONE_ANSWER: &str =
+    "one answer to each request; if the program calls fork(), its child process must not come back to answer too";
+
 /// One request.
 pub(crate) struct Question<'a> {
     pub(crate) seq: u64,
@@ -125,7 +129,7 @@ impl Conversation {
         if let Err(early) = self.child.send(request, asked.line_limit()) {
             trace(false, &early);
             let expected = format!("no answer before request {}", asked.seq);
-            return self.broken(WireError::new("", expected, quoted(&early)).hint("one answer to each request"));
+            return self.broken(WireError::new("", expected, quoted(&early)).hint(ONE_ANSWER));
         }
         let exchange = match receive(&mut self.child, launch, "the request") {
             Received::Message(line) => self.answered(&asked, &line, trace),
@@ -154,7 +158,7 @@ impl Conversation {
                 Some(second) => {
                     trace(false, second);
                     let error = WireError::new("", format!("one answer to request {}", asked.seq), quoted(second));
-                    self.broken(error.hint("one answer to each request"))
+                    self.broken(error.hint(ONE_ANSWER))
                 }
                 None => {
                     let over = fatal.then(|| "was ended after a fatal error of its own".to_owned());

@@ -192,9 +192,7 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
         });
         told.collect::<Vec<String>>()
     };
-    // A function of Python has the arguments of `packed` by their names.
-    let options = CallOption::ALL.iter().map(|option| option.name()).chain(["query_offsets", "key_offsets"]);
-    let options: Vec<&str> = options.collect();
+    let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
     let dtypes: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
     let unknown = [
         of(&supports.dtypes, "dtypes", &dtypes),

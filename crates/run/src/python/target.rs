@@ -94,6 +94,10 @@ impl Target for PythonTarget {
         self.process.call(call)
     }
 
+    fn call_contiguous(&mut self, call: &Call) -> Response {
+        self.process.call_with(call, &|message| message["contiguous"] = true.into())
+    }
+
     fn begin(&mut self, case: &str) {
         self.process.begin(case);
     }

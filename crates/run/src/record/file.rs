@@ -49,7 +49,7 @@ pub struct Header {
     pub shards: u32,
     /// Why the run of the shard was stopped early, if it was.
     pub stopped: Option<String>,
-    /// What did not change a verdict and should be known.
+    /// What happened to the process that did not change a verdict and should be known; what answers tell is in them.
     pub warnings: Vec<String>,
     /// Lines that follow.
     pub answers: usize,
@@ -112,7 +112,7 @@ impl Header {
             shard: sharding.shard.number(),
             shards: sharding.shard.count(),
             stopped: summary.stopped.clone(),
-            warnings: summary.warnings.clone(),
+            warnings: config.target.kind.warnings(),
             answers,
             target,
             environment,

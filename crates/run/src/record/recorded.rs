@@ -8,6 +8,7 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target};
 
 use super::Joined;
+use super::recording::contiguous_id;
 use super::response::Answered;
 use crate::repro::Called;
 use crate::runner::StoredCall;
@@ -138,9 +139,9 @@ pub struct RecordedTarget {
     unanswered: Arc<AtomicBool>,
 }
 
-impl Target for RecordedTarget {
-    fn call(&mut self, call: &Call) -> Response {
-        let id = call_id(call);
+impl RecordedTarget {
+    /// What was recorded under this id; what was not is asked of the live target.
+    fn answer(&mut self, id: String, ask: impl FnOnce(&mut dyn Target) -> Response) -> Response {
         if let Some(responses) = self.recorded.answers.get(&id) {
             let given = self.given.entry(id).or_insert(0);
             let at = *given % responses.len().max(1);
@@ -154,13 +155,23 @@ impl Target for RecordedTarget {
             self.live = self.recorded.open_live();
         }
         if let Some(live) = &mut self.live {
-            let response = live.target.call(call);
+            let response = ask(live.target.as_mut());
             self.ended |= live.target.take_ended();
             return response;
         }
         self.recorded.unanswered.fetch_add(1, Ordering::Relaxed);
         self.unanswered.store(true, Ordering::Relaxed);
         Response::NotAsked("no shard asked this".to_owned())
+    }
+}
+
+impl Target for RecordedTarget {
+    fn call(&mut self, call: &Call) -> Response {
+        self.answer(call_id(call), |live| live.call(call))
+    }
+
+    fn call_contiguous(&mut self, call: &Call) -> Response {
+        self.answer(contiguous_id(call), |live| live.call_contiguous(call))
     }
 
     /// Every case hears the same, whichever worker asks and in whatever order.

@@ -34,13 +34,13 @@ impl Recording {
         self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, call: &Call, response: &Response, ended: bool) {
+    fn add(&self, id: String, response: &Response, ended: bool) {
         if self.stop.load(Ordering::Relaxed) {
             return;
         }
         if let Some(answer) = StoredAnswer::new(response, ended) {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            answers.entry(call_id(call)).or_default().push(answer);
+            answers.entry(id).or_default().push(answer);
         }
     }
 
@@ -56,6 +56,11 @@ impl Recording {
     }
 }
 
+/// The id of a call whose inputs must be contiguous, beside that of the call as it is put first.
+pub(super) fn contiguous_id(call: &Call) -> String {
+    call_id(call) + "-contiguous"
+}
+
 /// A target and the recording that it writes to.
 pub struct RecordingTarget {
     target: Box<dyn Target + Send>,
@@ -69,15 +74,24 @@ impl RecordingTarget {
     pub fn new(target: Box<dyn Target + Send>, recording: Recording) -> Self {
         Self { target, recording, ended: false }
     }
+
+    fn kept(&mut self, id: String, response: Response) -> Response {
+        let ended = self.target.take_ended();
+        self.ended |= ended;
+        self.recording.add(id, &response, ended);
+        response
+    }
 }
 
 impl Target for RecordingTarget {
     fn call(&mut self, call: &Call) -> Response {
         let response = self.target.call(call);
-        let ended = self.target.take_ended();
-        self.ended |= ended;
-        self.recording.add(call, &response, ended);
-        response
+        self.kept(call_id(call), response)
+    }
+
+    fn call_contiguous(&mut self, call: &Call) -> Response {
+        let response = self.target.call_contiguous(call);
+        self.kept(contiguous_id(call), response)
     }
 
     fn begin(&mut self, case: &str) {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
-use qkvet_spec::{Dtype, Output, Response, Tensor, Trouble};
+use qkvet_spec::{Dtype, Handling, Output, Response, Tensor, Trouble};
 use serde::{Deserialize, Serialize};
 
 /// One answer as it is written, and whether it was the last of its process.
@@ -46,6 +46,8 @@ pub(super) enum StoredResponse {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lse: Option<StoredTensor>,
         inputs_unchanged: bool,
+        #[serde(default, skip_serializing_if = "Handling::is_plain")]
+        handling: Handling,
     },
     Unsupported(String),
     Refused(String),
@@ -85,6 +87,7 @@ impl StoredResponse {
                 weights: output.weights.as_ref().map(StoredTensor::new),
                 lse: output.lse.as_ref().map(StoredTensor::new),
                 inputs_unchanged: output.inputs_unchanged,
+                handling: output.handling,
             },
             Response::Unsupported(reason) => Self::Unsupported(reason.clone()),
             Response::Refused(reason) => Self::Refused(reason.clone()),
@@ -99,11 +102,12 @@ impl StoredResponse {
 
     fn response(self) -> Result<Response, String> {
         Ok(match self {
-            Self::Output { output, weights, lse, inputs_unchanged } => Response::Output(Box::new(Output {
+            Self::Output { output, weights, lse, inputs_unchanged, handling } => Response::Output(Box::new(Output {
                 output: output.tensor("output")?,
                 weights: weights.map(|weights| weights.tensor("weights")).transpose()?,
                 lse: lse.map(|lse| lse.tensor("lse")).transpose()?,
                 inputs_unchanged,
+                handling,
             })),
             Self::Unsupported(reason) => Response::Unsupported(reason),
             Self::Refused(reason) => Response::Refused(reason),
@@ -162,6 +166,7 @@ mod tests {
                 weights: Some(tensor(Dtype::Float16, &[1, 1, 2, 1], &[0.0, 1.0])),
                 lse,
                 inputs_unchanged: true,
+                handling: Handling::default(),
             }));
             let stored = StoredAnswer::new(&response, false).expect("an answer").response;
             let text = serde_json::to_string(&stored).expect("JSON");

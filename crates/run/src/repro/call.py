@@ -5,6 +5,13 @@ def array(tensor, swapped=False):
     return swap(x) if swapped else x
 
 
+def laid(call, name):
+    """An input as it lay in memory."""
+    strided = call.get("strided", False)
+    x = array(call[name], SWAPPED != strided)
+    return x.swapaxes(1, 2) if strided else x
+
+
 def is_tensor(x):
     return isinstance(x, tuple) and len(x) == 3  # format, shape and numbers; a window has two sides
 
@@ -35,7 +42,7 @@ CHANGED = []  # whether a layer wrote into its own inputs
 def ask(call):
     """One call, exactly as qkvet made it."""
     CHANGED.clear()
-    inputs = [array(call[name], SWAPPED) for name in ("query", "key", "value")]
+    inputs = [laid(call, name) for name in ("query", "key", "value")]
     options = {name: array(x) if is_tensor(x) else x for name, x in call["options"].items()}
     inputs += [x for name, x in options.items() if is_tensor(call["options"][name])]
     before = [bits(x) for x in inputs]

@@ -5,7 +5,7 @@ use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, Judge, evaluate, explains, refused_call};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Target, Tensor};
+use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Strides, Target, Tensor};
 
 /// One call with its results.
 pub(crate) struct JudgedCall {
@@ -13,6 +13,8 @@ pub(crate) struct JudgedCall {
     pub(crate) label: String,
     /// The call.
     pub(crate) call: Call,
+    /// Whether its inputs were views of which heads and positions lie exchanged in memory.
+    pub(crate) strided: bool,
     /// Whether the target answered, every result lies within its limit, and the inputs are as they were.
     pub(crate) holds: bool,
     /// What is judged; nothing of a call that must be refused.
@@ -48,6 +50,7 @@ pub(crate) fn judged_calls(
         return Ok(vec![JudgedCall {
             label: "attention(Q, K, V)".to_owned(),
             call,
+            strided: false,
             holds: false,
             results: Vec::new(),
         }]);
@@ -65,7 +68,8 @@ pub(crate) fn judged_calls(
             JudgedResult { want: result.want, label: result.label().into_owned(), expected, allowed, got }
         });
         let results = results.collect();
-        JudgedCall { label: record.label, call: record.call, holds, results }
+        let strided = record.output.handling.strides == Strides::Transposed;
+        JudgedCall { label: record.label, call: record.call, strided, holds, results }
     };
     Ok(calls.into_iter().enumerate().map(judged).collect())
 }

@@ -27,10 +27,10 @@ def layered(layer, names):
             bias = output_bias(dims)
             alone = asked([0.0] * len(v), bias)[0]  # values of 0 leave the bias alone
             found = content(alone) if form(alone) == form(first) else []
-            wrong = [at for at, x in enumerate(found) if x == x and x != bias[at % len(bias)]]
-            if wrong:
-                at = wrong[0] % len(bias)
-                sys.exit("FAIL  expected b_o, %s in column %s, where all values are 0, got %s" % (bias[at], at, found[wrong[0]]))
+            wrong = (at for at, x in enumerate(found) if x == x and x != bias[at % len(bias)])
+            for at in wrong:
+                seen = (bias[at % len(bias)], at % len(bias), found[at])
+                sys.exit("FAIL  an output without b_o as it was given: with values of 0, %s in column %d became %s" % seen)
         rows = heads_of(content(first), dims)
         return (make(form(first)[0], (b, h, n_q, d_v), [x for row in rows for x in row]), *rest)
 

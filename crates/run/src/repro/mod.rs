@@ -194,6 +194,9 @@ fn only_relation(story: &Story<'_>) -> bool {
 fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, style: Style) -> String {
     let call = &judged.call;
     let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.label));
+    if judged.strided {
+        out += "        \"strided\": True,  # heads and positions lie exchanged in memory\n";
+    }
     for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
         out += &format!("        \"{name}\": {},\n", tensor(one, style));
     }

@@ -66,7 +66,7 @@ fn judged(call: &Call, contract: &Contract, off: f64) -> JudgedCall {
         }
     };
     let results = vec![result(Want::Lse, off), result(Want::Output, 0.0)];
-    JudgedCall { label: "lse(Q, K)".to_owned(), call: call.clone(), holds: false, results }
+    JudgedCall { label: "lse(Q, K)".to_owned(), call: call.clone(), strided: false, holds: false, results }
 }
 
 /// Runs the scripts of right and of wrong expectations.

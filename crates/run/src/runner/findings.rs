@@ -165,7 +165,8 @@ fn finding(
             // Nobody answers, so nobody will: what was found so far is the witness.
             ends = SHRINK_ENDS;
         }
-        if done.verdict != group.verdict || (is_relation(first) && !is_relation(&done)) {
+        let is_other = done.is_strided() != first.is_strided() || (is_relation(first) && !is_relation(&done));
+        if done.verdict != group.verdict || is_other {
             return Ok(false);
         }
         let own = evidence(scene.config, std::slice::from_ref(&done), &[0]);

@@ -27,7 +27,7 @@ use crate::python::{place_of, source_place};
 use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
 use findings::Scene;
-pub(crate) use groups::{cause_lines, convention_lines};
+pub(crate) use groups::{STRIDED, STRIDED_CAUSE, STRIDED_HINT, cause_lines, convention_lines};
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
@@ -196,9 +196,9 @@ fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Ve
     cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
-/// Numbers of the cases that failed.
+/// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in memory: that is their cause.
 fn failing(done: &[Done]) -> Vec<usize> {
-    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail).collect()
+    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail && !done[*at].is_strided()).collect()
 }
 
 /// Those of the given cases whose calls were recorded, thinned out evenly to the limit.

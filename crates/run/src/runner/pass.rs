@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{Dtype, Evidence, Meaning, Verdict};
+use qkvet_spec::{Dtype, Evidence, Handling, Meaning, Verdict};
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
@@ -28,6 +28,8 @@ pub(super) struct Done {
     pub(super) calls: Vec<CallRecord>,
     /// Where the numbers come from that its results were compared with.
     pub(super) references: References,
+    /// How its calls were put and answered.
+    pub(super) handling: Handling,
     /// Whether a call cost the target its process.
     pub(super) ended: bool,
     /// Hash of what its calls gave, if that was asked for and it passed.
@@ -204,6 +206,7 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         evidence: None,
         calls: Vec::new(),
         references: References::default(),
+        handling: Handling::default(),
         ended: false,
         digest: None,
         unasked: None,
@@ -245,6 +248,7 @@ fn one(
     }
     let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();
     let digest = hashed.then(|| outputs_digest(calls.iter().map(|record| &record.output)));
+    let handling = calls.iter().map(|record| record.output.handling).fold(Handling::default(), Handling::and);
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
         id,
@@ -255,6 +259,7 @@ fn one(
         evidence,
         calls,
         references,
+        handling,
         ended,
         digest,
         unasked: None,

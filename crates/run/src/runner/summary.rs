@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Summary, Verdict};
+use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Strides, Summary, Verdict};
 
 use super::RunConfig;
 use super::pass::Done;
@@ -11,10 +11,19 @@ use super::stop::Stopped;
 use crate::python::A_LAYER;
 
 /// What no version so far checks.
-const UNCHECKED: [&str; 3] = ["gradients", "dropout", "strided inputs"];
+const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
+
+/// What is checked only of functions that are called in Python, on arrays that have strides.
+const STRIDED_INPUTS: &str = "strided inputs";
+
+/// Why those are not checked of a function that raises an exception.
+const STRIDES_DECLINED: &str = "strided inputs: an exception was raised, and contiguous ones were given";
 
 /// What is not checked of a layer besides: its projections are asked to copy.
 const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";
+
+/// What callers should know of results that do not last.
+const RESULT_REUSED: &str = "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept";
 
 pub(super) fn summary(
     config: &RunConfig<'_>,
@@ -27,9 +36,17 @@ pub(super) fn summary(
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     let mut coverage = Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
+    if !done.iter().any(|done| done.verdict.is_checked() && done.handling.strides == Strides::Transposed) {
+        coverage.unchecked.push(STRIDED_INPUTS.to_owned());
+    }
     if run.environment.iter().any(|line| line.starts_with(A_LAYER)) {
         coverage.unchecked.push(UNCHECKED_OF_LAYERS.to_owned());
     }
+    let declined = done.iter().filter(|done| done.handling.strides == Strides::Declined).count();
+    if declined > 0 {
+        coverage.declined.insert(STRIDES_DECLINED.to_owned(), declined);
+    }
+    let reused = done.iter().filter(|done| done.handling.reuses_result).count();
     for law in &config.laws {
         coverage.laws.insert(law.law.law.clone(), 0);
     }
@@ -56,7 +73,11 @@ pub(super) fn summary(
     let shown = shown.iter().copied().chain(std::iter::repeat(None));
     let records = done.into_iter().zip(cases).zip(shown);
     let records = records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
-    let warnings = config.target.kind.warnings();
+    let mut warnings = config.target.kind.warnings();
+    if reused > 0 {
+        let cases = if reused == 1 { "case" } else { "cases" };
+        warnings.push(format!("{RESULT_REUSED} (seen in {reused} {cases})"));
+    }
     let interrupted = stopped == Some(&Stopped::Interrupted);
     let stopped = stopped.map(Stopped::to_string);
     Summary { run, counts, findings, coverage, stopped, interrupted, warnings, known: None, snapshot: None, records }

@@ -123,7 +123,8 @@ fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Respo
     let Some(output) = found.remove("output") else { return Ok(Response::Malformed("no output".to_owned())) };
     let (weights, lse) = (found.remove("weights"), found.remove("lse"));
     let inputs_unchanged = answer.inputs_unchanged.unwrap_or(true);
-    Ok(Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged })))
+    let handling = answer.python.unwrap_or_default();
+    Ok(Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling })))
 }
 
 /// The tensor; `None` if it lies in a file and is far larger than what was asked for.

@@ -3,13 +3,6 @@
 FLOATS = ("float64", "float32", "bfloat16", "float16")
 # Bytes of an element.
 SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1, "int64": 8}
-# The number 1, little-endian.
-ONE = {
-    "float64": struct.pack("<d", 1.0),
-    "float32": struct.pack("<f", 1.0),
-    "bfloat16": struct.pack("<f", 1.0)[2:],
-    "float16": struct.pack("<e", 1.0),
-}
 # Names of formats, as far as they were asked for: NumPy spells them anew each time.
 NAMES = {}
 # NumPy's formats by name, as far as they were asked for.

@@ -15,7 +15,7 @@ class Layer:
             raise NotImplementedError("a layer has as many key/value heads as query heads, of its own widths")
         dims, self.inputs_unchanged = ((b, heads, n_q, d_k), (n_k, d_v)), True
         dtype = shape_of(query)[0]
-        if dtype not in ONE:
+        if dtype not in FLOATS:
             raise NotImplementedError("a layer in %s" % dtype)
         q, k, v = (values_of(dtype, read(x, False)) for x in (query, key, value))
         no_bias = [0.0] * (heads * d_v)

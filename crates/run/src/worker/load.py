@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 import traceback
+import zlib
 
 # Option of qkvet -> the argument names that it goes by.
 OPTIONS = {

@@ -21,7 +21,7 @@ class Target:
     def info(self):
         # Everything is asked of the worker: what the function has no argument for is declined call by call.
         supports = {"payloads": ["inline", "file"], "outputs": ["output", "weights", "lse"]}
-        supports["options"] = ["packed"] + [name for name in OPTIONS if not name.startswith("return_")]
+        supports["options"] = ["packed"] + [x for x in OPTIONS if x not in PACKED and not x.startswith("return_")]
         answer = {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python", "supports": supports}
         return dict(answer, python=self.caller.info())
 
@@ -57,7 +57,9 @@ class Target:
     def run(self, request):
         self.forget()
         given = {name: (x["dtype"], x["shape"], self.bits(x)) for name, x in request["tensors"].items()}
-        answer = answered(self.caller, given, request.get("params", {}), request.get("want", ()))
+        answer = answered(
+            self.caller, given, request.get("params", {}), request.get("want", ()), request.get("case"), "contiguous" in request
+        )
         if "tensors" in answer:
             found = answer["tensors"].items()
             answer["tensors"] = {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found}
