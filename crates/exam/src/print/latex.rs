@@ -12,6 +12,7 @@ const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \allowdisplaybreaks
+\setcounter{MaxMatrixCols}{40}
 \newcommand{\points}[1]{\hspace{0pt plus 1filll}\textit{[#1]}}
 ";
 
