@@ -126,7 +126,7 @@ fn sign(text: &str) -> Option<&'static str> {
 }
 
 /// Words inside a formula; many of them in pieces.
-fn words(text: &str, mut lead: String) -> Vec<Piece> {
+fn words(text: &str, lead: String) -> Vec<Piece> {
     let mut chunks: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match chunks.last_mut() {
@@ -137,8 +137,9 @@ fn words(text: &str, mut lead: String) -> Vec<Piece> {
             _ => chunks.push(word.to_owned()),
         }
     }
+    let mut lead = Some(lead);
     let piece = |chunk: String| {
-        let lead = format!("{}\\quad", std::mem::take(&mut lead));
+        let lead = format!("{}\\quad", lead.take().unwrap_or_default());
         Piece { lead, body: format!("\\text{{{}}}", escape(&chunk)), tail: "" }
     };
     chunks.into_iter().map(piece).collect()

@@ -170,7 +170,7 @@ impl<'a> Measure<'a> {
             "operatorname" => text_width(self.words()) + 2.0 * PUNCTUATION,
             "mathrm" | "text" => text_width(self.words()),
             "mathbf" | "mathbb" => 1.2 * text_width(self.words()),
-            "quad" => 1.0,
+            "quad" | "infty" => 1.0,
             "," => PUNCTUATION,
             ";" => 0.278,
             " " => 0.334,
@@ -178,7 +178,6 @@ impl<'a> Measure<'a> {
             "times" | "setminus" => 0.778 + OPERATOR,
             "leq" | "geq" | "le" | "ge" | "neq" | "approx" | "in" | "equiv" => 0.778 + RELATION,
             "{" | "}" | "_" => 0.5,
-            "infty" => 1.0,
             "Gamma" | "Delta" | "Theta" | "Lambda" | "Xi" | "Pi" | "Sigma" | "Upsilon" | "Phi" | "Psi" | "Omega" => {
                 0.92
             }
