@@ -290,7 +290,7 @@ fn a_seed_that_can_be_guessed_is_told_and_none_is_a_new_one() {
     let new = |name: &str| {
         let out = at(name).display().to_string();
         let built = run(root(), &["exam", "build", "tiny-head", "--out", &out]);
-        built.expect(0, &["1 variants of seed "]);
+        built.expect(0, &["1 variant of seed "]);
         assert_eq!(built.stderr, "");
         let key = fs::read(at(name).join("key/tiny-head-1.json")).expect("a key");
         let seed = serde_json::from_slice::<serde_json::Value>(&key).expect("JSON")["seed"].as_u64().expect("a seed");
@@ -312,6 +312,6 @@ fn an_exam_of_too_many_variants_leaves_nothing_behind() {
     let text = "question: small\ntitle: Small\ngoal: add\ndifficulty: 1\ndraw: {x: integer(1..3)}\nparts:\n  - prompt: Add 1 to $=x$.\n    points: 1\n    answer: {value: {of: x + 1}}\n";
     fs::write(folder.path().join("questions/small.yaml"), text).expect("a question");
     let build = |n: &str| run(folder.path(), &["exam", "build", "mine.yaml", "--variants", n, "--out", "out"]);
-    build("4").expect(2, &["there are 3 different variants"]);
+    build("4").expect(2, &["(different variants: 3)"]);
     build("3").expect(0, &["3 variants"]);
 }

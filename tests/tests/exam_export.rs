@@ -110,7 +110,7 @@ fn what_a_format_cannot_hold_is_an_error() {
         .expect("a set");
     let question = "question: share\ntitle: A small share\ngoal: divide\ndifficulty: 1\ndraw: {k: integer(22..60)}\nparts:\n  - prompt: Divide 1 by $=k$ three times.\n    points: 1\n    answer: {value: {of: 1 / (k * k * k), places: 7}}\n    mistakes:\n      - {gives: 1 / (k * k * k + k * k * k), says: the result was halved}\n";
     fs::write(folder.path().join("questions/share.yaml"), question).expect("a question");
-    run(folder.path(), &["exam", "build", "small.yaml", "--seed", "1", "--out", "exam"]).expect(0, &["1 variants"]);
+    run(folder.path(), &["exam", "build", "small.yaml", "--seed", "1", "--out", "exam"]).expect(0, &["1 variant of"]);
     export(folder.path(), "qti12", "canvas", &[]).expect(2, &["qti12 at variant 1, 1a", "0.0001", "hint:"]);
     assert!(!folder.path().join("canvas").exists());
     export(folder.path(), "moodle", "moodle", &[]).expect(0, &[]);

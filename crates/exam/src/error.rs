@@ -36,7 +36,7 @@ pub enum ExamError {
     },
     /// All numbers of a question are used up.
     #[error(
-        "variant {variant} of question `{question}`: expected numbers that no other variant has, got none: there are {variants} different variants\nhint: widen `draw`, loosen `keep`, or ask for at most {variants} variants"
+        "variant {variant} of question `{question}`: expected numbers that no other variant has, got none (different variants: {variants})\nhint: widen `draw`, loosen `keep`, or ask for {variants} at most"
     )]
     NoMore {
         /// The question.

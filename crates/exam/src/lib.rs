@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod begin;
 pub mod build;
+mod counted;
 mod error;
 pub mod export;
 pub mod generate;
@@ -23,4 +24,5 @@ pub mod question;
 pub mod solution;
 pub mod verify;
 
+pub use counted::counted;
 pub use error::ExamError;

@@ -12,6 +12,7 @@ use crate::answer::{
     Balls, Drawn, Judgment, Numbers, Printed, agrees, enclosed, enclosed_all, read, rounded, standard, worked_value,
 };
 use crate::build::{self, Request, build_each};
+use crate::counted::counted;
 use crate::error::ExamError;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
@@ -96,7 +97,7 @@ pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, St
     let again = build::keys(&request(one), last, catalog)?;
     for key in keys {
         let Some(right) = key.variant.checked_sub(1).and_then(|at| again.get(at)) else {
-            return Ok(Some((key.variant, format!("its number: there are {} variants", again.len()))));
+            return Ok(Some((key.variant, format!("its number: expected one of {}", counted(again.len(), "variant")))));
         };
         let same = Key { generator: key.generator.clone(), ..right.clone() };
         if same == **key {
@@ -154,7 +155,7 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
                 "{path}: expected nothing but sheets in the folder that is handed out, got another file"
             ));
         } else if path.ends_with(".json") {
-            wrong.push(format!("{path}: expected the keys of {} variants, got another one", key.variants));
+            wrong.push(format!("{path}: expected the keys of {}, got another one", counted(key.variants, "variant")));
         }
     }
     wrong

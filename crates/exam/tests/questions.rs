@@ -143,9 +143,58 @@ fn sparse(n: usize, m: usize, entries: &[(usize, usize, f64)]) -> String {
     format!("[{}]", (0..n).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(", "))
 }
 
+/// The least factors and margins on the key do what is asked, and a little less does not.
+#[test]
+fn least_factors_are_enough_and_least() {
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let size = |posed: &Posed<'_>| posed.drawn.size("n").unwrap_or(0) as f64;
+    // What all others weigh beside so many keys of this score, theirs being 0.
+    let rest = |keys: f64, n: f64, score: f64| (n - keys) / (keys * score.exp() + n - keys);
+    let is_least = |posed: &Posed<'_>, part: usize, keys: f64| {
+        let (least, most) = (key_of(posed, part)[0][0], 1.0 / number(&posed.drawn, "f"));
+        let of = |score: f64| rest(keys, size(posed), score);
+        assert!(of(least + 0.0006) <= most && most <= of(least - 0.0006), "part {part}: {least}, {:?}", posed.drawn);
+    };
+    each_variant("copy-and-average", |posed| {
+        is_least(posed, 2, 1.0);
+        is_least(posed, 5, 2.0);
+    });
+    each_variant("random-keys", |posed| {
+        is_least(posed, 4, 2.0);
+        let [beta, m, g] = ["beta", "m", "g"].map(|name| number(&posed.drawn, name));
+        // The difference of the scores is (k_a − k_c) · q, and each entry of k_a − k_c has the variance 2/m².
+        let deviation = |factor: f64| (2.0 / (m * m) * (2.0 * factor * factor)).sqrt();
+        let exact = |part: usize| match &posed.parts[part - 1].answer {
+            Answer::Numbers { key, .. } => fraction(&key.rows[0][0]),
+            other => panic!("{other:?}"),
+        };
+        assert!((exact(1) - deviation(beta)).abs() < 1e-9, "{:?}", posed.drawn);
+        assert!((deviation(exact(3)) - 1.0 / g).abs() < 1e-9, "{:?}", posed.drawn);
+        assert!(key_of(posed, 4)[0][0] + 0.49 < exact(3), "no room: {:?}", posed.drawn);
+    });
+}
+
+/// `4/5` and `3`.
+fn fraction(text: &str) -> f64 {
+    let read = |x: &str| x.parse::<f64>().unwrap_or_else(|_| panic!("{text}"));
+    text.split_once('/').map_or_else(|| read(text), |(above, below)| read(above) / read(below))
+}
+
+#[test]
+fn factors_between_both_bounds_keep_two_random_keys_in_balance() {
+    verdicts("random-keys", "1e", |drawn| {
+        let [m, g, f] = ["m", "g", "f"].map(|name| number(drawn, name));
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let n = drawn.size("n").unwrap_or(0) as f64;
+        let (least, most) = (((n - 2.0) * (f - 1.0) / 2.0).ln(), m / (2.0 * g));
+        let shown = |x: f64| format!("{{x: {x:.3}}}");
+        vec![shown(f64::midpoint(least, most)), shown(least - 0.01), shown(most + 0.01), shown(0.0), shown(-most)]
+    });
+}
+
 #[test]
 fn a_query_that_averages_gives_two_keys_half_of_the_weight() {
-    verdicts("copy-and-average", "1c", |drawn| {
+    verdicts("copy-and-average", "1d", |drawn| {
         let (n, a, c) = (drawn.size("n").unwrap_or(0), index(drawn, "a"), index(drawn, "c"));
         let query = |x, y| format!("{{q: {}}}", sparse(1, n, &[(0, a, x), (0, c, y)]));
         vec![query(9.0, 9.0), query(0.0, 0.0), query(9.0, 8.0), query(3.0, 3.0), query(9.0, 0.0)]
@@ -154,7 +203,7 @@ fn a_query_that_averages_gives_two_keys_half_of_the_weight() {
 
 #[test]
 fn two_heads_that_each_balance_two_keys_are_no_robust_mean() {
-    verdicts("several-heads", "1e", |drawn| {
+    verdicts("several-heads", "1d", |drawn| {
         let (n, a, c) = (drawn.size("n").unwrap_or(0), index(drawn, "a"), index(drawn, "c"));
         let heads = |p: (f64, f64), r: (f64, f64)| {
             let query = |(x, y)| sparse(1, n, &[(0, a, x), (0, c, y)]);

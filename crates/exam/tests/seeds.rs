@@ -51,11 +51,15 @@ fn printed_instances_have_their_certified_answers() {
     // Moments of 16 entries of mean 1 and standard deviation 2: 16, 16 · (16 + 2 · 4), and a factor for variance 4.
     let moments = example(&library, &catalog, "dot-product-moments");
     check(&moments, 1, &[&["16"]]);
-    check(&moments, 2, &[&["384"]]);
-    check(&moments, 3, &[&["9.798"]]);
+    check(&moments, 2, &[&["24"]]);
+    check(&moments, 3, &[&["384"]]);
+    check(&moments, 4, &[&["9.798"]]);
 
     // Assignment 4: at β = 3 the second token attends to itself with .99975.
     check(&example(&library, &catalog, "outer-products"), 1, &[&["0.999753"]]);
-    // At β = 10 with 5 keys 4/(e^10 + 4) of a million are not on the key.
-    check(&example(&library, &catalog, "copy-and-average"), 2, &[&["181.57"]]);
+    // Ten keys: ln 8991 and ln 3996 leave a thousandth to the others; at β = 10 these have 9/(e^10 + 9).
+    let copies = example(&library, &catalog, "copy-and-average");
+    check(&copies, 2, &[&["9.104"]]);
+    check(&copies, 3, &[&["408.43"]]);
+    check(&copies, 5, &[&["8.293"]]);
 }

@@ -5,6 +5,7 @@ use qkvet_spec::CheckedLaw;
 
 use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
+use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, with_unit};
 use crate::question::Credit;
@@ -224,8 +225,12 @@ impl Right<'_> {
             let fewest =
                 fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
             let says = match (fewest, self.places) {
-                (Some(stated), Some(places)) => format!("right, but to {stated} decimals where {places} are asked"),
-                (Some(stated), None) => format!("right to {stated} decimals, but the exact value is asked"),
+                (Some(stated), Some(places)) => {
+                    format!("right, but to {} where {places} are asked", counted(stated, "decimal"))
+                }
+                (Some(stated), None) => {
+                    format!("right to {}, but the exact value is asked", counted(stated, "decimal"))
+                }
                 (None, _) => "the last digit is wrong: not rounded to the nearest".to_owned(),
             };
             return Marked::partial(self.credit.coarse, says);
@@ -236,7 +241,6 @@ impl Right<'_> {
     /// An answer of another size than asked.
     fn other_extents(&self, given: &[Vec<Stated>]) -> Marked {
         let n: usize = given.iter().map(Vec::len).sum();
-        let s = if n == 1 { "" } else { "s" };
         match (self.rows.as_slice(), given) {
             ([right], [row]) if self.is_shape => {
                 let says = format!("expected {} extents, got {n}", right.len());
@@ -255,7 +259,9 @@ impl Right<'_> {
                 }
                 Marked::wrong(says)
             }
-            ([right], _) if right.len() == 1 => Marked::wrong(format!("expected one number, got {n} number{s}")),
+            ([right], _) if right.len() == 1 => {
+                Marked::wrong(format!("expected one number, got {}", counted(n, "number")))
+            }
             _ => {
                 let of = |rows: usize, cols: Vec<usize>| match cols.first() {
                     Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),

@@ -1,6 +1,7 @@
 //! What a student fills in: the parts of a sheet by name, without answers.
 
 use super::part_id;
+use crate::counted::counted;
 use crate::generate::{Answer, Posed, PosedPart};
 use crate::question::{AnswerSpec, ProblemSet};
 
@@ -30,7 +31,7 @@ fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
             "the letter of an option".to_owned()
         }
         (AnswerSpec::Value(value), _) => match value.places {
-            Some(places) => format!("numbers to {places} decimals, or exact"),
+            Some(places) => format!("numbers to {}, or exact", counted(places, "decimal")),
             None => "exact numbers".to_owned(),
         },
         (AnswerSpec::Shape(_), _) => "extents, [2, 3]".to_owned(),

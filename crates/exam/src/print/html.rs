@@ -8,6 +8,7 @@ use qkvet_spec::syntax::Expr;
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::figure::svg;
 use super::lines::broken;
+use crate::counted::of_points;
 
 const STYLE: &str = "\
 :root { color-scheme: light }
@@ -73,7 +74,7 @@ fn printed(block: &Block, maths: Maths) -> String {
     let inlines = |line: &[Inline]| inlines(line, maths);
     match block {
         Block::Question { title, points } => {
-            format!("<h2><span class=\"points\">{points} points</span>{}</h2>", escape(title))
+            format!("<h2><span class=\"points\">{}</span>{}</h2>", of_points(*points), escape(title))
         }
         Block::Part { letter, points, text } => format!(
             "<p class=\"part\"><span class=\"points\">[{points}]</span><strong>({letter})</strong> {}</p>",

@@ -1,36 +1,39 @@
-//! LaTeX source with amsmath and amssymb, for any engine.
-
-use qkvet_prove::render::{Style, render};
+//! LaTeX source with amsmath, amssymb and graphicx, for any engine.
 
 use super::document::{Block, Document, Inline, Marker, letter};
+use super::page;
+use crate::counted::of_points;
 
 const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
-\usepackage{amsmath,amssymb}
+\usepackage{amsmath,amssymb,graphicx}
 \usepackage[margin=25mm]{geometry}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \allowdisplaybreaks
+\setcounter{MaxMatrixCols}{40}
+\newcommand{\points}[1]{\hspace{0pt plus 1filll}\textit{[#1]}}
 ";
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = PREAMBLE.to_owned();
-    text += "\\begin{document}\n";
+    // Formulas between words are not broken everywhere: lines end where they can, and none is too long.
+    text += "\\begin{document}\n\\raggedright\n";
     text += &format!("\\section*{{{}}}\n{}\n", escape(&document.title), escape(&document.subtitle));
     for block in &document.blocks {
         text.push('\n');
         text += &match block {
-            Block::Question { title, points } => format!("\\subsection*{{{} ({points} points)}}\n", escape(title)),
+            Block::Question { title, points } => {
+                format!("\\subsection*{{{} ({})}}\n", escape(title), of_points(*points))
+            }
             Block::Part { letter, points, text } => {
-                format!("\\textbf{{({letter})}} {} \\hfill\\textit{{[{points}]}}\n", inlines(text))
+                format!("\\textbf{{({letter})}} {} \\points{{{points}}}\n", inlines(text))
             }
             Block::Label(label) => format!("\\textbf{{{}}}\n", escape(label)),
             Block::Paragraph(line) => format!("{}\n", inlines(line)),
-            Block::Display(line) => format!("\\[\n{}\n\\]\n", line.iter().map(displayed).collect::<String>()),
-            Block::Figure(figure) => {
-                format!("\\[\n{}\n\\]\n", figure.written().iter().map(displayed).collect::<String>())
-            }
+            Block::Display(line) => page::display(line),
+            Block::Figure(figure) => page::display(&figure.written()),
             Block::List(marker, items) => {
                 let items: String = items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect();
                 format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
@@ -53,28 +56,13 @@ fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {
     }
 }
 
-fn displayed(inline: &Inline) -> String {
-    match inline {
-        Inline::Math(expr) => render(expr, Style::Latex),
-        Inline::Text(text) => match text.trim() {
-            "≈" => r" \approx ".to_owned(),
-            "=" => " = ".to_owned(),
-            "≤" => r" \le ".to_owned(),
-            "≥" => r" \ge ".to_owned(),
-            "," => r",\quad ".to_owned(),
-            text => format!("\\quad\\text{{{}}}", escape(text)),
-        },
-        Inline::Strong(text) | Inline::Code(text) => format!("\\quad\\text{{{}}}", escape(text)),
-    }
-}
-
 fn inlines(line: &[Inline]) -> String {
     line.iter()
         .map(|inline| match inline {
             Inline::Text(text) => escape(text),
             Inline::Strong(text) => format!("\\textbf{{{}}}", escape(text)),
             Inline::Code(code) => format!("\\texttt{{{}}}", escape(code)),
-            Inline::Math(expr) => format!("${}$", render(expr, Style::Latex)),
+            Inline::Math(expr) => page::inline(expr),
         })
         .collect()
 }
@@ -103,10 +91,15 @@ pub(super) fn escape(text: &str) -> String {
             'ε' => r"$\varepsilon$".to_owned(),
             'μ' => r"$\mu$".to_owned(),
             'σ' => r"$\sigma$".to_owned(),
+            'α' => r"$\alpha$".to_owned(),
             'β' => r"$\beta$".to_owned(),
             'γ' => r"$\gamma$".to_owned(),
             '²' => "$^2$".to_owned(),
+            '³' => "$^3$".to_owned(),
+            '⁴' => "$^4$".to_owned(),
             '½' => r"$\tfrac12$".to_owned(),
+            '𝔼' => r"$\mathbb{E}$".to_owned(),
+            '∈' => r"$\in$".to_owned(),
             '…' => r"\dots{}".to_owned(),
             c => c.to_string(),
         })

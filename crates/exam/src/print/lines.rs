@@ -10,6 +10,11 @@ const FITS: usize = 56;
 
 /// The formula with relations, and the sums of long sides, in pieces; one that is short, or has neither, as it is.
 pub(super) fn broken(expr: &Expr) -> Vec<Inline> {
+    broken_where(expr, &|expr| written(expr).chars().count() <= FITS)
+}
+
+/// The same with another measure of what fits on a line.
+pub(super) fn broken_where(expr: &Expr, fits: &dyn Fn(&Expr) -> bool) -> Vec<Inline> {
     let mut all = Vec::new();
     for (sign, side) in if fits(expr) { vec![(None, expr)] } else { sides(expr) } {
         all.extend(sign.map(|sign| Inline::text(format!(" {sign} "))));
@@ -23,10 +28,6 @@ pub(super) fn broken(expr: &Expr) -> Vec<Inline> {
 
 fn written(expr: &Expr) -> String {
     render(expr, Style::Unicode)
-}
-
-fn fits(expr: &Expr) -> bool {
-    written(expr).chars().count() <= FITS
 }
 
 type Pieces<'a> = Vec<(Option<&'static str>, &'a Expr)>;

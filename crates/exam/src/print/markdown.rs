@@ -4,6 +4,7 @@ use qkvet_prove::render::{Style, render};
 
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::figure::svg;
+use crate::counted::of_points;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escape(&document.title), escape(&document.subtitle));
@@ -27,7 +28,7 @@ pub(crate) fn blocks(blocks: &[Block]) -> String {
 
 fn printed(block: &Block) -> String {
     match block {
-        Block::Question { title, points } => format!("## {} ({points} points)\n", escape(title)),
+        Block::Question { title, points } => format!("## {} ({})\n", escape(title), of_points(*points)),
         Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
         Block::Label(label) => format!("**{}**\n", escape(label)),
         Block::Paragraph(line) => format!("{}\n", inlines(line)),

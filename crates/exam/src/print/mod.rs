@@ -6,12 +6,14 @@ mod html;
 mod latex;
 mod lines;
 mod markdown;
+mod page;
 mod pdf;
 #[cfg(feature = "pdf")]
 mod press;
 mod sheet;
 mod solution;
 mod typst;
+mod width;
 mod words;
 
 pub(crate) use document::letter;

@@ -3,6 +3,7 @@
 use super::document::{Block, Document, Inline, Marker};
 use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
+use crate::counted::{counted, of_points};
 use crate::generate::{Answer, Posed, PosedPart};
 use crate::question::{AnswerSpec, ProblemSet};
 
@@ -11,7 +12,7 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
     let points: u32 = posed.iter().map(points).sum();
     let mut document = Document {
         title: set.title.clone(),
-        subtitle: format!("Variant {variant} · {points} points · Name: ____________________________"),
+        subtitle: format!("Variant {variant} · {} · Name: ____________________________", of_points(points)),
         blocks: Vec::new(),
     };
     if let (Some(intro), Some(first)) = (&set.intro, posed.first()) {
@@ -74,8 +75,7 @@ pub(crate) fn how(answer: &AnswerSpec) -> Option<String> {
         AnswerSpec::Value(value) => match value.places {
             Some(_) if value.choices => "Tick one.".to_owned(),
             Some(places) => {
-                let s = if places == 1 { "" } else { "s" };
-                format!("Round the final result, and only that, to {places} decimal{s}.")
+                format!("Round the final result, and only that, to {}.", counted(places, "decimal"))
             }
             None if value.choices => "Tick one.".to_owned(),
             None => "Give the exact value.".to_owned(),

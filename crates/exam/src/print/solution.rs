@@ -8,6 +8,7 @@ use super::sheet::{asked, head, number, points};
 use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown};
 use crate::answer::Numbers;
 use crate::build::Proofs;
+use crate::counted::of_points;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
 
@@ -16,7 +17,7 @@ pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proof
     let total: u32 = posed.iter().map(points).sum();
     let mut document = Document {
         title: format!("{}: key", set.title),
-        subtitle: format!("Variant {variant} · {total} points · not for students"),
+        subtitle: format!("Variant {variant} · {} · not for students", of_points(total)),
         blocks: Vec::new(),
     };
     for (at, question) in posed.iter().enumerate() {

@@ -180,14 +180,15 @@ impl Notation<'_> {
         if negative { self.negative(quotient) } else { quotient }
     }
 
-    fn times(self, factors: &[Cow<'_, Expr>]) -> Piece {
-        let [first, rest @ ..] = factors else { return self.number(1.0) };
+    fn times(self, factors: &[Factor<'_>]) -> Piece {
+        let factors = self.powers(factors);
+        let [first, rest @ ..] = factors.as_slice() else { return self.number(1.0) };
         if rest.is_empty() {
             return self.print(first);
         }
         let rest: Vec<_> = rest
             .iter()
-            .zip(factors)
+            .zip(&factors)
             .map(|(factor, before)| {
                 let sign = if needs_dot(before, factor) { &sign::DOT } else { &sign::TIMES };
                 (sign, self.operand(factor, Level::Factor))
@@ -195,6 +196,45 @@ impl Notation<'_> {
             .collect();
         self.printer.infix(&self.operand(first, Level::Factor), &rest, Level::Product)
     }
+
+    /// `x · x` as a power: names, and sums in parentheses, that stand beside each other in a product of numbers.
+    fn powers<'a>(self, factors: &'a [Factor<'_>]) -> Vec<Cow<'a, Expr>> {
+        let mut runs: Vec<(&'a Expr, u32)> = Vec::new();
+        for factor in factors {
+            match runs.last_mut() {
+                Some((base, n)) if factor.is_scaled && is_base(base) && self.is_alike(base, &factor.expr) => *n += 1,
+                _ => runs.push((&factor.expr, 1)),
+            }
+        }
+        let power = |(base, n): (&'a Expr, u32)| {
+            if n == 1 {
+                return Cow::Borrowed(base);
+            }
+            let exponent = Expr { kind: ExprKind::Number(f64::from(n)), span: base.span.clone() };
+            let args = vec![base.clone(), exponent];
+            let kind = ExprKind::Apply { function: "power".to_owned(), args, named: Vec::new() };
+            Cow::Owned(Expr { kind, span: base.span.clone() })
+        };
+        runs.into_iter().map(power).collect()
+    }
+
+    /// Whether both are printed alike, wherever they stand.
+    fn is_alike(self, x: &Expr, y: &Expr) -> bool {
+        is_base(y) && self.print(x).text == self.print(y).text
+    }
+}
+
+/// A factor of a product.
+#[derive(Clone)]
+struct Factor<'a> {
+    expr: Cow<'a, Expr>,
+    /// Whether `*` alone stands between it and the factor before it, and neither belongs to a product of matrices.
+    is_scaled: bool,
+}
+
+/// Whether powers of it are written as such.
+fn is_base(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Name(_) | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, ..))
 }
 
 /// The terms of `x + (y + z)`, in order.
@@ -209,21 +249,36 @@ fn added<'a>(expr: &'a Expr, each: &mut dyn FnMut(&'a Expr)) {
 }
 
 /// The factors of a product, however it is nested, in order.
-fn factors(expr: &Expr) -> Vec<Cow<'_, Expr>> {
+fn factors(expr: &Expr) -> Vec<Factor<'_>> {
     match &expr.kind {
-        ExprKind::Binary(BinaryOp::Mul | BinaryOp::MatMul, x, y) => {
-            let mut all = factors(x);
-            all.extend(factors(y));
+        ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::MatMul), x, y) => {
+            let (mut all, mut rest) = (factors(x), factors(y));
+            rest[0].is_scaled = *op == BinaryOp::Mul && !ends_in_matrices(x) && !begins_with_matrices(y);
+            all.append(&mut rest);
             all
         }
-        _ => vec![Cow::Borrowed(expr)],
+        _ => vec![Factor { expr: Cow::Borrowed(expr), is_scaled: false }],
+    }
+}
+
+fn ends_in_matrices(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Mul, _, y) => ends_in_matrices(y),
+        kind => matches!(kind, ExprKind::Binary(BinaryOp::MatMul, ..)),
+    }
+}
+
+fn begins_with_matrices(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Mul, x, _) => begins_with_matrices(x),
+        kind => matches!(kind, ExprKind::Binary(BinaryOp::MatMul, ..)),
     }
 }
 
 /// Whether a product has a sign in front, and its factors without it.
-fn unsigned(expr: &Expr) -> (bool, Vec<Cow<'_, Expr>>) {
+fn unsigned(expr: &Expr) -> (bool, Vec<Factor<'_>>) {
     let all = factors(expr);
-    let leading = match &all[0] {
+    let leading = match &all[0].expr {
         Cow::Borrowed(first) => negated(first),
         Cow::Owned(_) => None,
     };
@@ -237,12 +292,16 @@ fn unsigned(expr: &Expr) -> (bool, Vec<Cow<'_, Expr>>) {
 }
 
 /// The factors of `x` in `−x`; `None` if there is no sign, or a second one.
-fn negated(expr: &Expr) -> Option<Vec<Cow<'_, Expr>>> {
+fn negated(expr: &Expr) -> Option<Vec<Factor<'_>>> {
     match &expr.kind {
         ExprKind::Number(x) if x.is_sign_negative() => {
-            Some(vec![Cow::Owned(Expr { kind: ExprKind::Number(-x), span: expr.span.clone() })])
+            let size = Expr { kind: ExprKind::Number(-x), span: expr.span.clone() };
+            Some(vec![Factor { expr: Cow::Owned(size), is_scaled: false }])
         }
-        ExprKind::Unary(UnaryOp::Neg, x) => Some(factors(x)).filter(|inner| negated(&inner[0]).is_none()),
+        ExprKind::Unary(UnaryOp::Neg, x) => Some(factors(x)).filter(|inner| match &inner[0].expr {
+            Cow::Borrowed(first) => negated(first).is_none(),
+            Cow::Owned(_) => true,
+        }),
         _ => None,
     }
 }

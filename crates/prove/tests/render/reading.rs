@@ -65,6 +65,13 @@ impl Value {
     }
 }
 
+impl Value {
+    /// A product of so many of it, two at least.
+    fn power(self, n: u32) -> Option<Self> {
+        (n > 1).then(|| (1..n).fold(self, |product, _| product.times(self)))
+    }
+}
+
 fn name_value(name: char) -> Value {
     Value::hash(u64::from(name))
 }
@@ -152,8 +159,23 @@ impl Reader<'_> {
         if self.eat("e^") {
             return if self.rest.starts_with('f') { None } else { Some(self.atom()?.apply("exp")) };
         }
+        if self.spoken && self.eat("the power ") {
+            let exponent = self.digits()?;
+            return if self.eat(" of ") { self.factor()?.power(exponent) } else { None };
+        }
         let value = self.atom()?;
+        if self.eat("^") {
+            let exponent = self.digits()?;
+            return value.power(exponent);
+        }
         Some(if self.eat("ᵀ") { value.apply("ᵀ") } else { value })
+    }
+
+    fn digits(&mut self) -> Option<u32> {
+        let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        digits.parse().ok()
     }
 
     fn atom(&mut self) -> Option<Value> {
@@ -261,10 +283,14 @@ fn the_reader_tells_formulas_apart() {
         "e^(a b)",
         "a b",
         "b a",
+        "a b^2",
+        "(a b)^2",
+        "a^3",
     ];
     let values: HashMap<[u64; 4], &str> = formulas.iter().map(|text| (read(text).expect(text).0, *text)).collect();
     assert_eq!(values.len(), formulas.len());
     assert_eq!(read("a (b/c)"), read("a b/c"));
+    assert_eq!(read("a^2 b"), read("a a b"));
     for unclear in ["a/b c", "a/b/c", "a + −b", "−−a", "a −b", "aᵀᵀ", "√aᵀ", "e^f(a)", "(a", "a)", ""] {
         assert_eq!(read(unclear), None, "{unclear}");
     }

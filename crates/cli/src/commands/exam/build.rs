@@ -8,10 +8,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use qkvet_exam::ExamError;
 use qkvet_exam::build::{File, Request, build_each, strangers};
 use qkvet_exam::key::Source;
 use qkvet_exam::print::{HAS_PDF, pdfs};
+use qkvet_exam::{ExamError, counted};
 
 use super::super::setup;
 use super::list::built_in;
@@ -38,7 +38,8 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         return Err(error);
     }
     let Written { sheets, keys, .. } = written;
-    say!("{}: {} variants of seed {seed}; {sheets} files in student/, {keys} in key/", out.display(), args.variants);
+    let (variants, sheets) = (counted(args.variants, "variant"), counted(sheets, "file"));
+    say!("{}: {variants} of seed {seed}; {sheets} in student/, {keys} in key/", out.display());
     for (path, line, name) in strangers(&request, &catalog)? {
         tell!("note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines");
     }

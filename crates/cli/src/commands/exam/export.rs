@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use qkvet_exam::ExamError;
 use qkvet_exam::export::{Credit, Target, export as exported};
 use qkvet_exam::key::Key;
 use qkvet_exam::verify::not_of_seed;
+use qkvet_exam::{ExamError, counted};
 
 use super::super::setup;
 use super::build::{make_folder, new_or_empty, write};
@@ -46,10 +46,11 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     let n_secret = files.iter().filter(|file| file.secret).count();
     let n_open = files.len() - n_secret;
     say!(
-        "{}: {} variants as {}; {n_open} files in student/, {n_secret} in key/",
+        "{}: {} as {}; {} in student/, {n_secret} in key/",
         out.display(),
-        all.len(),
-        target.name()
+        counted(all.len(), "variant"),
+        target.name(),
+        counted(n_open, "file")
     );
     Ok(ExitCode::from(HELD))
 }

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use qkvet_exam::counted;
 use qkvet_exam::grade::{Graded, Grader, MOST_BYTES, Submission, csv_table, gradescope, json, read};
 use qkvet_exam::key::Key;
 
@@ -35,7 +36,11 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     write(args, &graded)?;
     let refused = graded.iter().filter(|one| one.parts.is_empty()).count();
     let troubled = graded.iter().filter(|one| !one.trouble.is_empty()).count();
-    tell!("{} submissions: {} graded, {refused} not, {troubled} with trouble", graded.len(), graded.len() - refused);
+    tell!(
+        "{}: {} graded, {refused} not, {troubled} with trouble",
+        counted(graded.len(), "submission"),
+        graded.len() - refused
+    );
     Ok(ExitCode::from(if refused == graded.len() { NOTHING } else { HELD }))
 }
 

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use qkvet_exam::counted;
 use qkvet_exam::key::Key;
 use qkvet_exam::question::Library;
 use qkvet_exam::verify::{Verified, differing, surplus, verify as derive};
@@ -59,8 +60,9 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
         say!("wrong  {reason}");
     }
     say!(
-        "{} keys: {answers} answers and {mistakes} values of mistakes derived again by the engine; {} wrong",
-        paths.len(),
+        "{}: {} and {mistakes} values of mistakes derived again by the engine; {} wrong",
+        counted(paths.len(), "key"),
+        counted(answers, "answer"),
         wrong.len()
     );
     let open = open_to_others(folder);
