@@ -74,7 +74,10 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     for (text, told) in [
         (whole[..last].to_owned(), "got: a file that is cut off in a string at line"),
         (whole.replacen("\"seed\": 0", "\"seed\": \"x\"", 1), "got: the text \"x\", expected a whole number at line"),
-        (whole.replacen("\"FAIL\"", "\"FAUL\"", 1), "got: unknown word `FAUL`, expected one of `PASS`"),
+        (
+            whole.replacen("\"verdict\": \"FAIL\"", "\"verdict\": \"FAUL\"", 1),
+            "got: unknown word `FAUL`, expected one of `PASS`",
+        ),
         ("\u{0}".to_owned(), "expected value at line 1"),
     ] {
         assert_ne!(text, whole);

@@ -2,7 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the report is read here and nowhere else")]
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{BufReader, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,6 +48,10 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| fail(unreadable(&error)))?;
-    serde_json::from_str(&text).map_err(|error| fail(json_trouble(&error.to_string())))
+    let file = File::open(&path).map_err(|error| fail(error.to_string()))?;
+    // Not read as a whole first: the text of a long report takes as much room as what it says.
+    serde_json::from_reader(BufReader::new(file)).map_err(|error| match std::fs::read_to_string(&path) {
+        Ok(_) => fail(json_trouble(&error.to_string())),
+        Err(error) => fail(unreadable(&error)),
+    })
 }
