@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use qkvet_spec::parse_yaml;
-use qkvet_tests::{Finished, binary, qkvet, root, run, shell};
+use qkvet_tests::{Finished, binary, qkvet, root, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -235,97 +235,6 @@ fn init_writes_a_file_that_works_and_writes_over_none() {
         let told = run(folder.path(), &["explain", "config"]);
         told.expect(0, &["profile       ci"]);
     }
-}
-
-/// The commands of a workflow: each `run:` of each step but the installation, or each line of `script:`.
-fn commands(file: &Value, service: &str) -> Vec<String> {
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
-    if service == "--gitlab" {
-        return file["qkvet"]["script"].as_array().expect("a script").iter().map(text).collect();
-    }
-    let jobs = file["jobs"].as_object().expect("jobs");
-    let steps = jobs.values().flat_map(|job| job["steps"].as_array().expect("steps"));
-    steps.filter(|step| step["name"] != "Install").filter_map(|step| step.get("run")).map(text).collect()
-}
-
-const RIGHT: &str = "targets:\n  mine: {target: builtin:flash}\nprofiles:\n  ci: {suite: smoke, quiet: true}\n";
-
-/// A repository from its first commit to a broken target and back, by what the file itself says.
-#[test]
-fn what_init_ci_writes_is_run() {
-    for (service, path, annotation) in
-        [("--github", ".github/workflows/qkvet.yml", "::error "), ("--gitlab", ".gitlab-ci.yml", "QK312")]
-    {
-        let folder = folder();
-        let at = folder.path();
-        run(at, &["init", "ci", service]).expect(2, &["qkvet.yaml", "qkvet init --target"]);
-        write(at, "qkvet.yaml", RIGHT);
-        run(at, &["init", "ci", service]).expect(0, &[&format!("wrote {path}"), "qkvet check mine --profile ci"]);
-        run(at, &["init", "ci", service]).expect(2, &[path, "--force"]);
-        run(at, &["init", "ci", service, "--force"]).expect(0, &[]);
-        let file: Value = parse_yaml(path, &read(at, path)).expect("YAML");
-        let commands = commands(&file, service);
-        assert!(commands.iter().any(|line| line.contains("qkvet check mine")), "{commands:?}");
-        let job = || {
-            let mut all = String::from("set -e\n");
-            commands.iter().for_each(|line| all.push_str(&format!("{line}\n")));
-            shell(at, &all)
-        };
-        job().expect(0, &["no finding"]);
-        assert!(at.join(".qkvet/last/junit.xml").is_file() && at.join(".qkvet/last/report.html").is_file());
-        write(at, "qkvet.yaml", &RIGHT.replace("builtin:flash", "builtin:fault/padding-counted"));
-        let broken = job();
-        broken.expect(1, &[annotation, "QK312"]);
-        if service == "--gitlab" {
-            let named = file["qkvet"]["artifacts"]["reports"].as_object().expect("reports");
-            for report in named.values() {
-                assert!(at.join(report.as_str().expect("a path")).is_file(), "{report}");
-            }
-            assert!(read(at, ".qkvet/last/gitlab.json").contains("QK312"));
-        } else {
-            let step = file["jobs"]["check"]["steps"]
-                .as_array()
-                .expect("steps")
-                .iter()
-                .find(|step| step["with"]["path"] == ".qkvet/last/");
-            // A folder whose name begins with a dot is kept only if that is said.
-            assert_eq!(step.expect("a step that keeps reports")["with"]["include-hidden-files"], true);
-        }
-        write(at, "qkvet.yaml", RIGHT);
-        job().expect(0, &["no finding"]);
-    }
-}
-
-/// From nothing to a guarded target: the workflow's own line with a snapshot, a target that breaks, is mended, and becomes better.
-#[test]
-fn a_snapshot_guards_what_init_ci_writes() {
-    let folder = folder();
-    let at = folder.path();
-    let right = RIGHT.replace("builtin:flash", "builtin:standard");
-    let faulty = |fault: &str| right.replace("builtin:standard", &format!("builtin:fault/{fault}"));
-    write(at, "qkvet.yaml", &faulty("softcap-ignored"));
-    run(at, &["init", "ci", "--github"]).expect(0, &[]);
-    let text = read(at, ".github/workflows/qkvet.yml");
-    let told = text.lines().filter_map(|line| line.trim().strip_prefix("#   qkvet snapshot check"));
-    let check = told.map(|rest| format!("qkvet snapshot check{rest}")).next().expect("the line for a snapshot");
-    let job = || shell(at, &format!("export CI=true\n{check}\n"));
-    let by_hand = |line: &str| shell(at, &format!("unset CI GITHUB_ACTIONS\n{line}\n"));
-
-    job().expect(2, &["qkvet snapshot record"]);
-    by_hand("qkvet snapshot record mine --profile ci").expect(0, &[]);
-    let recorded = read(at, "snapshots/mine.qkvet.yaml");
-    job().expect(0, &[]);
-    write(at, "qkvet.yaml", &faulty("padding-counted"));
-    let broken = job();
-    broken.expect(1, &["::error ", "QK312"]);
-    assert_eq!(read(at, "snapshots/mine.qkvet.yaml"), recorded, "CI wrote");
-    write(at, "qkvet.yaml", &right);
-    job().expect(0, &["improve"]);
-    by_hand("qkvet snapshot accept mine --all").expect(0, &[]);
-    assert_ne!(read(at, "snapshots/mine.qkvet.yaml"), recorded);
-    job().expect(0, &["no finding"]);
-    write(at, "qkvet.yaml", &faulty("softcap-ignored"));
-    job().expect(1, &["::error "]);
 }
 
 #[test]

@@ -319,7 +319,8 @@ fn snapshots_and_known_deviations() {
         let Ok(file) = read_known("x.yaml", source) else { return false };
         // What is written again says the same, and a text can be edited.
         let entry = file.known.first().cloned();
-        let edited = entry.iter().map(|entry| add_known(source, &file, entry)).collect::<String>();
+        let edited =
+            entry.iter().map(|entry| add_known(source, &file, std::slice::from_ref(entry))).collect::<String>();
         assert!(
             edited.is_empty()
                 || read_known("x.yaml", &edited).is_ok_and(|again| again.known.len() == file.known.len() + 1)

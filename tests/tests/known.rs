@@ -39,6 +39,11 @@ fn text(folder: &Path) -> String {
 fn what_is_known_does_not_fail_until_it_is_gone() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
+    for command in ["list", "prune"] {
+        let none =
+            ["known deviations at qkvet.known.yaml: expected a readable file, got none", "hint: `qkvet known add"];
+        at_home(folder, &["known", command]).expect(2, &none);
+    }
     check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
     let add = [
         "known",
@@ -186,6 +191,26 @@ fn what_nobody_looked_at_is_not_known() {
     check(folder, FAULT, &["--dtype", "float16"]).expect(1, &["FAIL  QK301"]);
     // It is gone as soon as a run of that format does not show it.
     check(folder, "builtin:flash", &["--dtype", "float16"]).expect(0, &[]);
+}
+
+#[test]
+fn more_findings_than_anybody_looked_at_are_no_entries() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
+    let report = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("a report");
+    let mut report: qkvet_spec::Summary = serde_json::from_str(&report).expect("a report");
+    let (finding, record) = (report.findings[0].clone(), report.records[0].clone());
+    let letters = |n: usize| n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>();
+    let named = |n| qkvet_spec::Finding { title: format!("cause {}", letters(n)), ..finding.clone() };
+    let shown = |n| qkvet_spec::CaseRecord { finding: Some(n), ..record.clone() };
+    report.findings = (0..20_000).map(named).collect();
+    report.records = (0..20_000).map(shown).collect();
+    std::fs::write(folder.join("many.json"), serde_json::to_string(&report).expect("JSON")).expect("a file");
+    let add = ["known", "add", "--reason", "old", "--from", "many.json"];
+    at_home(folder, &add).expect(2, &["at most 1000 entries to add at once, got 20000", "qkvet snapshot record"]);
+    assert!(!folder.join(FILE).exists());
+    at_home(folder, &[&add[..], &["--finding", "cause-bcd"]].concat()).expect(0, &["cause-bcd", "1 added"]);
 }
 
 #[cfg(unix)]

@@ -186,7 +186,7 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     shards(folder.path(), "target.py:attention", &args);
     std::fs::write(folder.path().join("hang"), "").expect("a file");
     let running = folder.path().join(".qkvet/running-0.json");
-    std::fs::remove_file(&running).expect("the file");
+    assert!(!running.exists(), "the runs before are over");
     let mut command = qkvet_tests::qkvet(folder.path());
     command.args(["check", "target.py:attention", "-q", "--shard", "2/3"]).args(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
@@ -199,6 +199,59 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     let completed = run(folder.path(), &["merge", ".qkvet/shards", "--target", "--format", "json"]);
     assert_eq!(completed.stdout, whole.stdout, "{}", completed.stderr);
     completed.expect(0, &[]);
+}
+
+#[test]
+fn a_target_that_changed_is_not_joined_without_a_word() {
+    if !has_python() {
+        return;
+    }
+    let folder = target(GROUP, LOWER_RIGHT, "return o");
+    let path = folder.path();
+    let args = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
+    shards(path, "target.py:attention", &args);
+    let before = run(path, &["merge", ".qkvet/shards"]);
+    before.expect(0, &["no finding"]);
+    assert!(!before.stderr.contains("changed"), "{}", before.stderr);
+    let text = std::fs::read_to_string(path.join("target.py")).expect("a file");
+    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o")).expect("a file");
+    // What ran is judged as before, and who reads it is told; two versions answer nothing together.
+    let after = run(path, &["merge", ".qkvet/shards"]);
+    after.expect(0, &["notice: target.py: expected what the shards ran (sha256:", "hint: it was changed since"]);
+    assert_eq!(after.stdout, before.stdout);
+    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["error: target.py: expected what the shards ran"]);
+    check(path, "target.py:attention", &[&args[..], &["--shard", "2/3"]].concat()).expect(1, &["FAIL"]);
+    let mixed = [
+        "target.py at .qkvet/shards/2-of-3.jsonl: expected what the target was at .qkvet/shards/1-of-3.jsonl (sha256:",
+        "hint: the target was changed between the shards",
+    ];
+    run(path, &["merge", ".qkvet/shards"]).expect(2, &mixed);
+    let snapshot = ["snapshot", "accept", "--from", ".qkvet/shards", "--all"];
+    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(snapshot).env_remove("CI")).expect(2, &mixed);
+    // A program is its files too.
+    let program = format!("exec:{} -u program.py", qkvet_tests::python().expect("an interpreter"));
+    let wire =
+        std::fs::read_to_string(qkvet_tests::root().join("examples/harness/python/harness.py")).expect("a program");
+    std::fs::write(path.join("program.py"), &wire).expect("a file");
+    shards(path, &program, &args);
+    std::fs::write(path.join("program.py"), wire + "# changed\n").expect("a file");
+    check(path, &program, &[&args[..], &["--shard", "3/3"]].concat()).expect(0, &[]);
+    run(path, &["merge", ".qkvet/shards"])
+        .expect(2, &["program.py at .qkvet/shards/3-of-3.jsonl", "got something else"]);
+}
+
+#[test]
+fn findings_of_an_entry_stand_at_its_function() {
+    if !has_python() {
+        return;
+    }
+    let folder = target("h % h_k", LOWER_RIGHT, "return o");
+    let config = "targets:\n  mine: {target: \"target.py:attention\"}\n";
+    std::fs::write(folder.path().join("qkvet.yaml"), config).expect("a file");
+    let report = same_as_one_run(folder.path(), "mine", &["--suite", "smoke", "--dtype", "float32"], 1).json();
+    assert_eq!(report["run"]["source"], serde_json::json!({ "path": "target.py", "line": 2 }));
+    run(folder.path(), &["merge", ".qkvet/shards", "-q", "--report", "github"])
+        .expect(1, &["::error file=target.py,line=2,title=FAIL QK221"]);
 }
 
 #[test]

@@ -310,6 +310,9 @@ fn wrong_files_are_told() {
         (format!("{head}{}", part.replace("PASS", "FINE")), "expected `VERDICT BAND FINDING`"),
         (format!("{head}{}", part.replace("seed", "sed")), "did you mean `seed`?"),
         (format!("{head}{}", part.replace("{c-0: PASS}", "{c-0: PASS, c-0: FAIL}")), "duplicate"),
+        (format!("{head}{}", part.trim_end()), "the file is cut off\nhint: take the file from version control again"),
+        (format!("{head}  - [cpu]\n"), "expected `key: value`"),
+        ("format: qkvet-snapshot/1\ntarget: x\nparts: {}\n".to_owned(), "expected a list"),
         ("a: &a [x]\nb: [*a".to_owned(), "error"),
     ] {
         std::fs::write(folder.join("s.yaml"), &text).expect("a file");

@@ -420,7 +420,7 @@ pub(crate) struct CheckArgs {
     /// Stop at the first finding
     #[arg(short = 'x', long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) fail_fast: bool,
-    /// No progress on stderr
+    /// No progress on stderr, and findings alone on stdout: not what was checked
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -512,7 +512,7 @@ pub(crate) struct MergeArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
-    /// No progress on stderr
+    /// No progress on stderr, and findings alone on stdout: not what was checked
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     /// Put calls that no shard asked to the target itself

@@ -74,7 +74,7 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
         "wrong": wrong.len(),
         "ids": wrong,
         "findings": open_findings(&summary).into_iter().map(shown).collect::<Vec<_>>(),
-        "settled": (0..summary.findings.len()).filter_map(|at| settled(&summary, at)).collect::<Vec<_>>(),
+        "settled": settled(&summary).into_values().collect::<Vec<_>>(),
         "stale": stale_lines(&summary),
         "declined": if is_declined { Some(reason.unwrap_or_else(|| "nothing was checked".to_owned())) } else { None },
     });

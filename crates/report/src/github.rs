@@ -29,52 +29,52 @@ pub fn github(summary: &Summary) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(out, "::{kind} {place}title={}::{}", property(&cut(title, 200)), data(&cut(message, LONGEST)));
     };
-    let findings = open_findings(summary).into_iter().map(|at| told(&summary.findings[at]));
-    for (title, message) in limited(regressions(summary).chain(stale(summary)).chain(findings), "finding") {
+    let (groups, stale, open) = (regressions(summary), stale_lines(summary), open_findings(summary));
+    let n_errors = groups.len() + stale.len() + open.len();
+    let regressed = groups.iter().map(|group| regression(summary, group));
+    let stale = stale.into_iter().map(|text| ("stale known deviation".to_owned(), text));
+    let findings = open.into_iter().map(|at| told(&summary.findings[at]));
+    for (title, message) in limited(regressed.chain(stale).chain(findings), n_errors, "finding") {
         command("error", &title, &message);
     }
-    for (title, message) in limited(warnings(summary), "warning") {
+    let warnings: Vec<(String, String)> = warnings(summary).collect();
+    let n_warnings = warnings.len();
+    for (title, message) in limited(warnings.into_iter(), n_warnings, "warning") {
         command("warning", &title, &message);
     }
     out
 }
 
-/// At most as many as are shown; of more the last one says how many.
-fn limited(all: impl Iterator<Item = (String, String)>, noun: &str) -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = all.collect();
-    if all.len() > MOST {
-        let more = all.len() - (MOST - 1);
-        all.truncate(MOST - 1);
-        let text = format!("and {} more {noun}s", count(more));
-        all.push((text.clone(), format!("{text}: the step summary and the reports have them all")));
+/// At most as many as are shown; of more the last one says how many. What is not shown is not made.
+fn limited(all: impl Iterator<Item = (String, String)>, n_all: usize, noun: &str) -> Vec<(String, String)> {
+    if n_all <= MOST {
+        return all.collect();
     }
-    all
+    let text = format!("and {} more {noun}s", count(n_all - (MOST - 1)));
+    let last = (text.clone(), format!("{text}: the JSON report has them all"));
+    all.take(MOST - 1).chain([last]).collect()
 }
 
-/// Entries of known deviations that have to be changed.
-fn stale(summary: &Summary) -> impl Iterator<Item = (String, String)> {
-    stale_lines(summary).into_iter().map(|text| ("stale known deviation".to_owned(), text))
-}
-
-/// What is worse than in the snapshot, a group each.
-fn regressions(summary: &Summary) -> impl Iterator<Item = (String, String)> {
+/// What is worse than in the snapshot, by groups.
+fn regressions(summary: &Summary) -> Vec<ChangeGroup<'_>> {
     let groups = summary.snapshot.iter().flat_map(change_groups);
-    groups.filter(|group| group.change.is_regression()).map(move |group| {
-        let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
-        let (n, laws) = (count(group.cases.len()), group.laws());
-        let noun = if group.cases.len() == 1 { "case" } else { "cases" };
-        let names: BTreeSet<&str> =
-            group.cases.iter().filter_map(|one| one.found.as_ref()?.finding.as_deref()).collect();
-        let found = summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
-        let causes = found.map(|finding| match &finding.cause {
-            Some(cause) => format!("\n{}: {cause}", finding.title),
-            None => format!("\n{}", finding.title),
-        });
-        (
-            format!("snapshot: {}: {}", group.change.name(), group.title),
-            format!("{n} {noun}: {laws}{}\n{}", causes.collect::<String>(), cases.join("\n")),
-        )
-    })
+    groups.filter(|group| group.change.is_regression()).collect()
+}
+
+fn regression(summary: &Summary, group: &ChangeGroup<'_>) -> (String, String) {
+    let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
+    let (n, laws) = (count(group.cases.len()), group.laws());
+    let noun = if group.cases.len() == 1 { "case" } else { "cases" };
+    let names: BTreeSet<&str> = group.cases.iter().filter_map(|one| one.found.as_ref()?.finding.as_deref()).collect();
+    let found = summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
+    let causes = found.take(MOST).map(|finding| match &finding.cause {
+        Some(cause) => format!("\n{}: {cause}", finding.title),
+        None => format!("\n{}", finding.title),
+    });
+    (
+        format!("snapshot: {}: {}", group.change.name(), group.title),
+        format!("{n} {noun}: {laws}{}\n{}", causes.collect::<String>(), cases.join("\n")),
+    )
 }
 
 fn told(finding: &Finding) -> (String, String) {

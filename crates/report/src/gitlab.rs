@@ -3,14 +3,17 @@
 use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{fingerprint, rule};
+use crate::groups::{fingerprint, fingerprint_of, rule};
 use crate::known::open_findings;
-use crate::text::{visible, visible_json};
+use crate::text::{count, visible, visible_json};
 
 /// The file that findings of targets without a known place are shown at: the one that names targets.
 const ELSEWHERE: &str = "qkvet.yaml";
 
-/// A JSON array, an entry for each finding.
+/// Findings beyond this are only counted.
+const MOST: usize = 1000;
+
+/// A JSON array, an entry for each finding; of more than there is room for the last one says how many.
 ///
 /// # Errors
 /// None in practice.
@@ -31,7 +34,18 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             "location": { "path": visible(path), "lines": { "begin": line } },
         })
     };
-    let entries: Vec<Value> = open_findings(summary).into_iter().map(|at| entry(&summary.findings[at])).collect();
+    let open = open_findings(summary);
+    let mut entries: Vec<Value> = open.iter().take(MOST).map(|at| entry(&summary.findings[*at])).collect();
+    if open.len() > MOST {
+        let more = count(open.len() - MOST);
+        entries.push(json!({
+            "description": format!("and {more} more findings: the JSON report has them all"),
+            "check_name": "further-findings",
+            "fingerprint": fingerprint_of(&[&summary.run.target, "further findings"]),
+            "severity": "critical",
+            "location": { "path": visible(path), "lines": { "begin": line } },
+        }));
+    }
     serde_json::to_string_pretty(&entries).map(|text| {
         visible_json(text)
             + "

@@ -97,7 +97,11 @@ pub(crate) fn code(finding: &Finding) -> Option<&str> {
 
 /// Sixteen hexadecimal digits that stay the same as long as target, law, case and title do.
 pub(crate) fn fingerprint(summary: &Summary, finding: &Finding) -> String {
-    let parts = [&summary.run.target, &finding.law, &finding.witness.case, &finding.title];
+    fingerprint_of(&[&summary.run.target, &finding.law, &finding.witness.case, &finding.title])
+}
+
+/// Sixteen hexadecimal digits of some texts.
+pub(crate) fn fingerprint_of(parts: &[&str]) -> String {
     // FNV-1a of the parts, each ended by a byte that no text has.
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
     let hash = bytes

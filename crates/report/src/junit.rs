@@ -3,6 +3,7 @@
 //! Only elements and attributes of the schema that Jenkins publishes are used (`junit-10.xsd`): it knows neither properties of a
 //! test case nor `disabled`, and calls what others call `error` by another name. What broke is a failure whose type says so.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Summary, Verdict};
@@ -10,7 +11,12 @@ use qkvet_spec::{Finding, Summary, Verdict};
 use crate::groups::{CaseGroup, case_groups, case_line, rule, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
-use crate::text::{escaped, first_line, no_command_markup, plain};
+use crate::text::{count, escaped, first_line, no_command_markup, plain};
+
+/// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the whole file.
+const MOST: usize = 1000;
+/// Findings named at a law that fails.
+const MOST_NAMED: usize = 20;
 
 /// The report as JUnit's XML.
 pub fn junit(summary: &Summary) -> String {
@@ -18,9 +24,10 @@ pub fn junit(summary: &Summary) -> String {
     let failing = groups.iter().filter(|group| group.wrong.is_some()).count();
     let skipped = groups.iter().filter(|group| is_skipped(group)).count();
     let open = open_findings(summary);
-    let (n_findings, stale) = (open.len(), stale_lines(summary));
-    let regressions = regressions(summary);
-    let n_others = n_findings + stale.len() + regressions.len();
+    let (stale, regressions) = (stale_lines(summary), regressions(summary));
+    // What is counted is a test of its own.
+    let n_shown = |n: usize| if n > MOST { MOST + 1 } else { n };
+    let n_others = n_shown(open.len()) + stale.len() + n_shown(regressions.len());
     let run = &summary.run;
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut line = |text: String| {
@@ -46,11 +53,21 @@ pub fn junit(summary: &Summary) -> String {
     properties.extend(run.conventions.iter().map(|declared| ("declared", declared.clone())));
     properties.extend(run.environment.iter().map(|text| ("environment", text.clone())));
     line(self::properties(&properties));
-    groups.iter().for_each(|group| line(law(summary, group)));
+    let told = Told::of(summary);
+    groups.iter().for_each(|group| line(law(summary, group, &told)));
     line("  </testsuite>".to_owned());
-    open.into_iter().for_each(|at| line(self::finding(summary, &summary.findings[at])));
+    open.iter().take(MOST).for_each(|at| line(self::finding(summary, &summary.findings[*at])));
+    if open.len() > MOST {
+        let text = format!("and {} more findings: the JSON report has them all", count(open.len() - MOST));
+        line(other(summary, "further findings", "FINDINGS", &text));
+    }
     stale.iter().for_each(|text| line(other(summary, "stale known deviation", "STALE", text)));
-    regressions.iter().for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
+    regressions.iter().take(MOST).for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
+    if regressions.len() > MOST {
+        let more = count(regressions.len() - MOST);
+        let text = format!("and {more} more groups of regressions: `qkvet snapshot diff` has them all");
+        line(other(summary, "snapshot", "SNAPSHOT", &text));
+    }
     line("</testsuites>".to_owned());
     no_command_markup(&out).into_owned()
 }
@@ -66,12 +83,38 @@ fn properties(all: &[(&str, String)]) -> String {
     format!("    <properties>\n{}    </properties>", all.iter().map(one).collect::<String>())
 }
 
-fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
+/// What is said of findings at the laws that they break.
+struct Told<'a> {
+    /// Their numbers.
+    by_law: BTreeMap<&'a str, Vec<usize>>,
+    settled: BTreeMap<usize, String>,
+}
+
+impl<'a> Told<'a> {
+    fn of(summary: &'a Summary) -> Self {
+        let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, finding) in summary.findings.iter().enumerate() {
+            finding.laws.keys().for_each(|law| by_law.entry(law).or_default().push(number));
+        }
+        Self { by_law, settled: settled(summary) }
+    }
+
+    /// A line a finding that breaks the law; of many the first.
+    fn lines(&self, summary: &Summary, law: &str) -> Vec<String> {
+        let numbers = self.by_law.get(law).map_or(&[][..], Vec::as_slice);
+        let line = |number: &usize| format!("finding: {}", summary.findings[*number].title);
+        let mut lines: Vec<String> = numbers.iter().take(MOST_NAMED).map(line).collect();
+        if numbers.len() > MOST_NAMED {
+            lines.push(format!("and {} more findings", count(numbers.len() - MOST_NAMED)));
+        }
+        lines
+    }
+}
+
+fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
     let name = format!("{} {}", group.law, group.dtype);
     let open = format!("    <testcase name=\"{}\" classname=\"{}\"", escaped(&name), escaped(&summary.run.target));
     let (total, wrong) = (group.total(), group.count(Verdict::is_finding));
-    let told = summary.findings.iter().filter(|finding| finding.laws.contains_key(group.law));
-    let findings: Vec<String> = told.map(|finding| format!("finding: {}", finding.title)).collect();
     match (group.wrong, group.declined) {
         (Some(record), _) => {
             let message = format!("{wrong} of {total} cases: {}", first_line(&case_line(record)));
@@ -79,7 +122,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
                 "{open}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>",
                 record.verdict,
                 escaped(&message),
-                escaped(&[vec![case_line(record)], findings].concat().join("\n")),
+                escaped(&[vec![case_line(record)], told.lines(summary, group.law)].concat().join("\n")),
             )
         }
         (None, Some(record)) if is_skipped(group) && group.settled.is_none() => {
@@ -89,7 +132,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>) -> String {
         }
         _ if group.settled.is_some() => {
             let message = group.settled.map_or_else(String::new, |record| {
-                let why = record.finding.and_then(|finding| settled(summary, finding));
+                let why = record.finding.and_then(|finding| told.settled.get(&finding).cloned());
                 why.unwrap_or_else(|| if record.known { "known" } else { "recorded in the snapshot" }.to_owned())
             });
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))

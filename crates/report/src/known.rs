@@ -1,8 +1,10 @@
 //! Known deviations: which cases of a run they cover, and which entries are stale.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use qkvet_spec::{
-    CallOption, CaseRecord, Chosen, Dtype, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus, SpecError,
-    Summary, nearest, parse_yaml,
+    CallOption, CaseRecord, Chosen, Dtype, Finding, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus,
+    SpecError, Summary, nearest, parse_yaml,
 };
 
 use crate::finding_name::finding_name;
@@ -100,11 +102,16 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, today: 
         }
         entries.push(KnownStatus { entry: entry.clone(), state, cases: showing.len() });
     }
-    for (number, finding) in summary.findings.iter_mut().enumerate() {
-        let of: Vec<bool> =
-            summary.records.iter().filter(|one| one.finding == Some(number)).map(|one| one.known).collect();
-        let n_known = of.iter().filter(|is_known| **is_known).count();
-        finding.known = if n_known > 0 && n_known == of.len() { finding.cases } else { n_known };
+    // Of each finding its cases, and those of them that are known.
+    let mut of = vec![(0, 0); summary.findings.len()];
+    for record in &summary.records {
+        if let Some((n_cases, n_known)) = record.finding.and_then(|number| of.get_mut(number)) {
+            *n_cases += 1;
+            *n_known += usize::from(record.known);
+        }
+    }
+    for (finding, (n_cases, n_known)) in summary.findings.iter_mut().zip(of) {
+        finding.known = if n_known > 0 && n_known == n_cases { finding.cases } else { n_known };
     }
     summary.known = Some(KnownOutcome { file: file.to_owned(), entries });
 }
@@ -164,39 +171,58 @@ fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool 
     laws && dtypes
 }
 
-/// Entries that cover cases of a finding, by its number.
-pub(crate) fn entries_of(summary: &Summary, number: usize) -> Vec<&KnownDeviation> {
-    let (Some(outcome), Some(finding)) = (&summary.known, summary.findings.get(number)) else { return Vec::new() };
-    let name = (finding_name(finding), finding.title.clone());
-    let of: Vec<usize> = (0..summary.records.len()).filter(|at| summary.records[*at].finding == Some(number)).collect();
-    let holds = outcome.entries.iter().filter(|status| status.state == KnownState::Holds).map(|status| &status.entry);
-    let is_of = |entry: &&KnownDeviation| {
-        of.iter().any(|at| covers(entry, summary, *at) && is_of(entry, &summary.records[*at], Some(&name)))
-    };
-    holds.filter(is_of).collect()
+/// Entries that cover cases of findings that are known, by number of the finding.
+fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
+    let mut all: BTreeMap<usize, Vec<&KnownDeviation>> = BTreeMap::new();
+    let Some(outcome) = &summary.known else { return all };
+    let is_known = |number: &usize| summary.findings.get(*number).is_some_and(Finding::is_known);
+    let of: Vec<(usize, usize)> =
+        (0..summary.records.len()).filter_map(|at| Some((at, summary.records[at].finding.filter(is_known)?))).collect();
+    let names: BTreeMap<usize, (String, String)> = of
+        .iter()
+        .map(|(_, number)| *number)
+        .collect::<BTreeSet<usize>>()
+        .into_iter()
+        .map(|number| (number, (finding_name(&summary.findings[number]), summary.findings[number].title.clone())))
+        .collect();
+    for status in outcome.entries.iter().filter(|status| status.state == KnownState::Holds) {
+        let entry = &status.entry;
+        for (at, number) in &of {
+            // One case of a finding is enough.
+            let is_there =
+                all.get(number).and_then(|entries| entries.last()).is_some_and(|last| std::ptr::eq(*last, entry));
+            if !is_there && covers(entry, summary, *at) && is_of(entry, &summary.records[*at], names.get(number)) {
+                all.entry(*number).or_default().push(entry);
+            }
+        }
+    }
+    all
 }
 
-/// Why a finding does not fail, by its number: it is known, or the snapshot has it. In a line.
-pub fn settled(summary: &Summary, number: usize) -> Option<String> {
-    let finding = summary.findings.get(number)?;
-    if finding.is_known() {
-        let tell = |entry: &KnownDeviation| {
-            let until = entry.expires.as_ref().map(|day| format!("until {day}"));
-            let parts = [Some(entry.reason.clone()), entry.link.clone(), until];
-            parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-        };
-        let reasons: Vec<String> = entries_of(summary, number).into_iter().map(tell).collect();
-        return Some(format!("known: {}", reasons.join("; ")));
+/// Why findings do not fail, by their number, in a line each: they are known, or the snapshot has them.
+pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
+    let recorded = summary.snapshot.iter().flat_map(|snapshot| &snapshot.recorded_findings);
+    let recorded = recorded.filter(|number| **number < summary.findings.len());
+    let mut all: BTreeMap<usize, String> =
+        recorded.map(|number| (*number, "recorded in the snapshot".to_owned())).collect();
+    let tell = |entry: &&KnownDeviation| {
+        let until = entry.expires.as_ref().map(|day| format!("until {day}"));
+        let parts = [Some(entry.reason.clone()), entry.link.clone(), until];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let entries = entries_of(summary);
+    for number in (0..summary.findings.len()).filter(|number| summary.findings[*number].is_known()) {
+        let reasons: Vec<String> = entries.get(&number).into_iter().flatten().map(tell).collect();
+        all.insert(number, format!("known: {}", reasons.join("; ")));
     }
-    let recorded = summary.snapshot.as_ref().is_some_and(|snapshot| snapshot.recorded_findings.contains(&number));
-    recorded.then(|| "recorded in the snapshot".to_owned())
+    all
 }
 
 /// Numbers of the findings that fail.
 pub fn open_findings(summary: &Summary) -> Vec<usize> {
-    let snapshot = summary.snapshot.as_ref();
-    let is_recorded = |at: &usize| snapshot.is_some_and(|snapshot| snapshot.recorded_findings.contains(at));
-    (0..summary.findings.len()).filter(|at| !summary.findings[*at].is_known() && !is_recorded(at)).collect()
+    let recorded: BTreeSet<usize> =
+        summary.snapshot.iter().flat_map(|snapshot| snapshot.recorded_findings.iter().copied()).collect();
+    (0..summary.findings.len()).filter(|at| !summary.findings[*at].is_known() && !recorded.contains(at)).collect()
 }
 
 /// Lines that say which entries of known deviations are stale.

@@ -43,17 +43,17 @@ fn item(entry: &KnownDeviation, indent: &str) -> String {
     out
 }
 
-/// The text with one more entry at its end.
-pub fn add_known(text: &str, known: &KnownFile, entry: &KnownDeviation) -> String {
+/// The text with more entries at its end.
+pub fn add_known(text: &str, known: &KnownFile, entries: &[KnownDeviation]) -> String {
     let mut wanted = known.clone();
-    wanted.known.push(entry.clone());
+    wanted.known.extend_from_slice(entries);
     let indent: String = items(text).first().map_or("  ", |(_, _, indent)| indent).to_owned();
     let mut edited = text.trim_end().to_owned();
     if known.known.is_empty() {
         edited = edited.trim_end_matches("[]").trim_end().to_owned();
     }
     edited.push('\n');
-    edited.push_str(&item(entry, &indent));
+    entries.iter().for_each(|entry| edited.push_str(&item(entry, &indent)));
     kept(edited, &wanted)
 }
 
@@ -64,7 +64,8 @@ pub fn remove_known(text: &str, known: &KnownFile, is_gone: &dyn Fn(usize) -> bo
     let lines: Vec<&str> = text.lines().collect();
     let gone: Vec<(usize, usize, &str)> =
         items(text).into_iter().enumerate().filter(|(at, _)| is_gone(*at)).map(|(_, item)| item).collect();
-    let is_left = |at: &usize| !gone.iter().any(|(first, end, _)| (*first..*end).contains(at));
+    let gone: std::collections::BTreeSet<usize> = gone.into_iter().flat_map(|(first, end, _)| first..end).collect();
+    let is_left = |at: &usize| !gone.contains(at);
     let mut edited: String = (0..lines.len()).filter(is_left).map(|at| format!("{}\n", lines[at])).collect();
     if wanted.known.is_empty() {
         edited = edited.replacen("known:\n", "known: []\n", 1);
@@ -132,13 +133,13 @@ mod tests {
     fn comments_stay() {
         let text = "# ours\nknown:\n# about this\n- law: value\n  finding: QK221\n  reason: r  # why\n\n# about that\n- law: repeatability\n  finding: NONDET\n  reason: s\n";
         let known = read(text);
-        let more = add_known(text, &known, &entry("more"));
+        let more = add_known(text, &known, &[entry("more")]);
         assert!(more.starts_with(text) && read(&more).known.len() == 3, "{more}");
         let less = remove_known(text, &known, &|at| at == 0);
         assert_eq!(less, "# ours\nknown:\n# about that\n- law: repeatability\n  finding: NONDET\n  reason: s\n");
         let none = remove_known(text, &known, &|_| true);
         assert!(none.starts_with("# ours\n") && read(&none).known.is_empty(), "{none}");
-        let first = add_known(&none, &KnownFile::default(), &entry("first"));
+        let first = add_known(&none, &KnownFile::default(), &[entry("first")]);
         assert!(first.starts_with("# ours\n") && read(&first).known == [entry("first")], "{first}");
     }
 
@@ -146,7 +147,7 @@ mod tests {
     fn another_form_is_written_anew() {
         let text = "known: [{law: value, finding: QK221, reason: r}]\n";
         let known = read(text);
-        assert_eq!(read(&add_known(text, &known, &entry("more"))).known.len(), 2);
+        assert_eq!(read(&add_known(text, &known, &[entry("more"), entry("most")])).known.len(), 3);
         assert!(read(&remove_known(text, &known, &|_| true)).known.is_empty());
     }
 }

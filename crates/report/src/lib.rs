@@ -47,5 +47,5 @@ pub use snapshot::{
     snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
 };
 pub use stream::{LiveStream, ndjson, ndjson_end};
-pub use terminal::{coverage, exit_line, finding, render};
+pub use terminal::{ReportStyle, coverage, exit_line, finding, render, render_in};
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};

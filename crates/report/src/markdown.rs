@@ -9,12 +9,14 @@ use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 use crate::groups::{case_groups, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
-use crate::text::{count, no_command, plain, visible};
+use crate::text::{count, cut, no_command, plain, visible};
 
 /// Findings beyond this are only named.
 const MOST_FINDINGS: usize = 20;
 /// Findings beyond this are only counted: a step summary holds one mebibyte.
 const MOST_NAMED: usize = 200;
+/// Longest name in a table.
+const LONGEST: usize = 300;
 
 /// A page of the size of a step summary.
 pub fn markdown(summary: &Summary) -> String {
@@ -26,9 +28,10 @@ pub fn markdown(summary: &Summary) -> String {
     };
     if !summary.findings.is_empty() {
         line("| | finding | cases | law |\n|---|---|---:|---|");
+        let settled = settled(summary);
         for (at, one) in summary.findings.iter().enumerate().take(MOST_NAMED) {
-            let (title, law) = (inline(&one.title), code(&one.law));
-            let why = settled(summary, at).map_or_else(String::new, |why| format!(" ({})", inline(&why)));
+            let (title, law) = (inline(&cut(&one.title, LONGEST)), code(&one.law));
+            let why = settled.get(&at).map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, LONGEST))));
             line(&format!("| {} | {title}{why} | {} of {} | {law} |", word(one), count(one.cases), count(one.of)));
         }
         let more = summary.findings.len().saturating_sub(MOST_NAMED);
@@ -42,11 +45,11 @@ pub fn markdown(summary: &Summary) -> String {
     }
     if let Some(snapshot) = &summary.snapshot {
         line("## Snapshot\n");
-        line(&fenced("text", &plain(&snapshot_text(snapshot, &BTreeMap::new()))));
+        line(&fenced("text", &plain(&snapshot_text(snapshot, &BTreeMap::new(), false))));
     }
     for at in open_findings(summary).into_iter().take(MOST_FINDINGS) {
         let one = &summary.findings[at];
-        line(&format!("<details><summary>{} {}</summary>\n", word(one), inline(&one.title)));
+        line(&format!("<details><summary>{} {}</summary>\n", word(one), inline(&cut(&one.title, LONGEST))));
         line(&fenced("text", &plain(&crate::finding(one))));
         line("</details>\n");
     }

@@ -1,13 +1,16 @@
 //! SARIF 2.1.0: a rule for each law and each code that was found, a result for each finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::{Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{code, fingerprint, rule, word};
-use crate::known::settled;
-use crate::text::{plain, visible, visible_json};
+use crate::known::{open_findings, settled};
+use crate::text::{count, plain, visible, visible_json};
+
+/// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times as many.
+const MOST: usize = 5000;
 
 /// One SARIF log with one run.
 ///
@@ -17,9 +20,14 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let run = &summary.run;
     let tool = visible(&run.tool);
     let (name, version) = tool.split_once(' ').unwrap_or((&tool, "0"));
-    let rules = rules(summary);
+    let shown = shown(summary);
+    let rules = rules(summary, &shown);
     let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
-    let results: Vec<Value> = (0..summary.findings.len()).map(|at| result(summary, at, &places)).collect();
+    let settled = settled(summary);
+    let results: Vec<Value> =
+        shown.iter().map(|at| result(summary, *at, &places, settled.get(at).map(String::as_str))).collect();
+    let more = summary.findings.len() - shown.len();
+    let more = (more > 0).then(|| format!("and {} more findings: the JSON report has them all", count(more)));
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -37,7 +45,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
             "automationDetails": { "id": format!("qkvet/{}/", percent(&run.suite)) },
             "invocations": [{
                 "executionSuccessful": summary.stopped.is_none(),
-                "toolExecutionNotifications": summary.warnings.iter().chain(&summary.stopped).map(|text| json!({
+                "toolExecutionNotifications": summary.warnings.iter().chain(&summary.stopped).chain(&more).map(|text| json!({
                     "level": "warning", "message": { "text": visible(text) },
                 })).collect::<Vec<_>>(),
             }],
@@ -48,16 +56,30 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&log).map(|text| visible_json(text) + "\n")
 }
 
+/// Numbers of the findings that have a result: all, or of more than there is room for those that fail first.
+fn shown(summary: &Summary) -> Vec<usize> {
+    let all = 0..summary.findings.len();
+    if all.len() <= MOST {
+        return all.collect();
+    }
+    let mut shown: BTreeSet<usize> = open_findings(summary).into_iter().take(MOST).collect();
+    let room = MOST - shown.len();
+    let others: Vec<usize> = all.filter(|at| !shown.contains(at)).take(room).collect();
+    shown.extend(others);
+    shown.into_iter().collect()
+}
+
 /// Laws that the run asked, then what was found beside them.
-fn rules(summary: &Summary) -> Vec<(String, String)> {
+fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
     let titles: BTreeMap<&str, &str> =
         summary.findings.iter().map(|finding| (finding.law.as_str(), finding.law_title.as_str())).collect();
     let title = |law: &str| titles.get(law).map_or_else(|| law.replace('-', " "), |title| (*title).to_owned());
     let mut rules: Vec<(String, String)> =
         summary.coverage.laws.keys().map(|law| (visible(&format!("law/{law}")).into_owned(), title(law))).collect();
-    for finding in &summary.findings {
+    let mut known: BTreeSet<String> = rules.iter().map(|(id, _)| id.clone()).collect();
+    for finding in shown.iter().map(|at| &summary.findings[*at]) {
         let id = rule(finding);
-        if rules.iter().any(|(known, _)| *known == id) {
+        if !known.insert(id.clone()) {
             continue;
         }
         let text = match code(finding) {
@@ -74,7 +96,7 @@ fn help(id: &str) -> &'static str {
     if id.starts_with("law/") { "laws.md" } else { "reports.md" }
 }
 
-fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>) -> Value {
+fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>, settled: Option<&str>) -> Value {
     let finding = &summary.findings[at];
     let id = rule(finding);
     let target = &summary.run.target;
@@ -102,8 +124,8 @@ fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>) -> Value
             "replayAnywhere": finding.replay_anywhere.as_ref().map(|command| visible(command)),
         },
     });
-    if let Some(why) = settled(summary, at) {
-        result["suppressions"] = json!([{ "kind": "external", "justification": visible(&why) }]);
+    if let Some(why) = settled {
+        result["suppressions"] = json!([{ "kind": "external", "justification": visible(why) }]);
     }
     result
 }

@@ -22,12 +22,35 @@ const MOST_FINDINGS: usize = 10;
 const MOST_REASONS: usize = 4;
 /// Lines of one finding.
 const MOST_LINES: usize = 12;
-/// Longest value of a line; witnesses and messages beyond it are cut.
+/// Longest value of a line at a terminal; witnesses and messages beyond it are cut.
 const WIDTH: usize = 108;
+/// The same where no terminal is: whoever searches a file wants whole lines, and nobody a message of megabytes.
+const LONGEST: usize = 2000;
 
-/// The whole report.
+/// How much of the report people get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportStyle {
+    /// Lines end where a terminal does.
+    pub is_cut: bool,
+    /// What was checked is left out, unless that was nothing.
+    pub is_brief: bool,
+}
+
+impl ReportStyle {
+    fn width(self) -> usize {
+        if self.is_cut { WIDTH } else { LONGEST }
+    }
+}
+
+/// The whole report, as for a file.
 pub fn render(summary: &Summary) -> String {
+    render_in(summary, ReportStyle::default())
+}
+
+/// The report, as long as it is wanted.
+pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
     let run = &summary.run;
+    let width = style.width();
     let mut out = String::new();
     line(
         &mut out,
@@ -41,23 +64,23 @@ pub fn render(summary: &Summary) -> String {
         ),
     );
     for text in &run.environment {
-        row(&mut out, "", text);
+        row(&mut out, "", text, width);
     }
     if !run.conventions.is_empty() {
-        row(&mut out, "declared", &run.conventions.join(", "));
+        row(&mut out, "declared", &run.conventions.join(", "), width);
     }
     out.push('\n');
     let open = open_findings(summary);
     for at in open.iter().take(MOST_FINDINGS) {
-        out.push_str(&finding(&summary.findings[*at]));
+        out.push_str(&finding_in(&summary.findings[*at], width));
         out.push('\n');
     }
     let more = open.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {
         line(&mut out, &format!("and {more} more findings: --format json has them all\n"));
     }
-    out.push_str(&settled_findings(summary));
-    out.push_str(&coverage(summary));
+    out.push_str(&settled_findings(summary, width));
+    out.push_str(&if style.is_brief && summary.checked() > 0 { open_ends(summary) } else { covered(summary, width) });
     line(&mut out, &exit_line(summary));
     if let Some(snapshot) = &summary.snapshot {
         let title = |finding: &Finding| {
@@ -68,17 +91,16 @@ pub fn render(summary: &Summary) -> String {
         };
         let titles = summary.findings.iter().flat_map(title).collect();
         out.push('\n');
-        out.push_str(&snapshot_text(snapshot, &titles));
+        out.push_str(&snapshot_text(snapshot, &titles, style.is_cut));
     }
     no_command(&out).into_owned()
 }
 
 /// Findings that do not fail, a line each, and entries of known deviations that are stale.
-fn settled_findings(summary: &Summary) -> String {
+fn settled_findings(summary: &Summary, width: usize) -> String {
     let mut out = String::new();
     let mut n = 0;
-    for at in 0..summary.findings.len() {
-        let Some(why) = settled(summary, at) else { continue };
+    for (at, why) in settled(summary) {
         n += 1;
         if n > MOST_FINDINGS {
             continue;
@@ -91,10 +113,10 @@ fn settled_findings(summary: &Summary) -> String {
             &format!(
                 "{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}",
                 word_of(one),
-                cut(&visible_line(&one.title), WIDTH)
+                cut(&visible_line(&one.title), width)
             ),
         );
-        row(&mut out, "", &why);
+        row(&mut out, "", &why, width);
     }
     if n > MOST_FINDINGS {
         line(&mut out, &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS));
@@ -103,7 +125,7 @@ fn settled_findings(summary: &Summary) -> String {
         line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)));
     }
     if let Some(known) = summary.known.as_ref().filter(|known| known.is_stale()) {
-        row(&mut out, "", &format!("entries of {}", known.file));
+        row(&mut out, "", &format!("entries of {}", known.file), width);
     }
     if !out.is_empty() {
         out.push('\n');
@@ -111,8 +133,12 @@ fn settled_findings(summary: &Summary) -> String {
     out
 }
 
-/// One finding, twelve lines at most.
+/// One finding, twelve lines at most, as for a file.
 pub fn finding(finding: &Finding) -> String {
+    finding_in(finding, LONGEST)
+}
+
+fn finding_in(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
     let word = word_of(finding);
     let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
@@ -122,13 +148,14 @@ pub fn finding(finding: &Finding) -> String {
         &mut out,
         "cases",
         &format!("{} of {} {shows} it{boundary}: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
+        width,
     );
-    row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title));
-    row(&mut out, "witness", &finding.witness.call);
-    row(&mut out, "", &finding.witness.inputs.join("  "));
+    row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
+    row(&mut out, "witness", &finding.witness.call, width);
+    row(&mut out, "", &finding.witness.inputs.join("  "), width);
     let evidence = &finding.evidence;
-    row(&mut out, "at", &evidence.place);
-    row(&mut out, "expected", &evidence.expected);
+    row(&mut out, "at", &evidence.place, width);
+    row(&mut out, "expected", &evidence.expected, width);
     let margin = match (evidence.ratio, evidence.bound) {
         (Some(excess), _) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
@@ -136,11 +163,11 @@ pub fn finding(finding: &Finding) -> String {
         }
         _ => String::new(),
     };
-    let room = if margin.is_empty() { WIDTH } else { WIDTH - 48 };
-    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)));
+    let room = if margin.is_empty() { width } else { width - 48 };
+    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)), width);
     wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default());
     wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default());
-    row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default());
+    row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default(), width);
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {
             wrapped(&mut out, label, text);
@@ -167,36 +194,63 @@ const EVEN: &str = ". Suite `even` has one width";
 const REFUSED: &str = "cases were refused with an exception. What a target does not offer it says with NotImplementedError; another \
                        exception may be a fault of its own: the reasons above are its words";
 
-/// Counts, options, formats, sizes, what was declined and what is never checked.
+/// Counts, options, formats, sizes, what was declined and what is never checked, as for a file.
 pub fn coverage(summary: &Summary) -> String {
+    covered(summary, LONGEST)
+}
+
+/// What nobody decided, and what should be known: no run is silent about that.
+fn open_ends(summary: &Summary) -> String {
+    let mut out = String::new();
+    undecided_rows(&mut out, summary);
+    warnings(&mut out, summary);
+    out
+}
+
+fn undecided_rows(out: &mut String, summary: &Summary) {
+    wrapped(out, "suspect", &suspects(summary));
+    wrapped(out, "undecided", &undecided(summary));
+}
+
+fn warnings(out: &mut String, summary: &Summary) {
+    for warning in &summary.warnings {
+        wrapped(out, "warning", warning);
+    }
+}
+
+fn covered(summary: &Summary, width: usize) -> String {
     let mut out = String::new();
     let words = Verdict::ALL.iter().filter_map(|verdict| Some((verdict.word(), *summary.counts.get(verdict.word())?)));
-    row(&mut out, "verdicts", &words.map(|(word, n)| format!("{word} {}", count(n))).collect::<Vec<_>>().join(" · "));
+    row(
+        &mut out,
+        "verdicts",
+        &words.map(|(word, n)| format!("{word} {}", count(n))).collect::<Vec<_>>().join(" · "),
+        width,
+    );
     let covered = &summary.coverage;
-    row(&mut out, "formats", &formats(summary));
+    row(&mut out, "formats", &formats(summary), width);
     wrapped(&mut out, "options", &tally(&covered.options));
     let sizes = covered
         .sizes
         .iter()
         .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
-    row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "));
-    row(&mut out, "reference", &references(&covered.references));
+    row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "), width);
+    row(&mut out, "reference", &references(&covered.references), width);
     let checked = covered.laws.values().filter(|n| **n > 0).count();
-    row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()));
+    row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()), width);
     let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
     wrapped(&mut out, "not", &missed.join(", "));
-    wrapped(&mut out, "suspect", &suspects(summary));
-    wrapped(&mut out, "undecided", &undecided(summary));
+    undecided_rows(&mut out, summary);
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     for (reason, n) in declined.iter().take(MOST_REASONS) {
-        row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)));
+        row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)), width);
     }
     let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| **n).collect();
     if !others.is_empty() {
         let noun = if others.len() == 1 { "reason" } else { "reasons" };
         let (more, cases) = (others.len(), count(others.iter().sum()));
-        row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"));
+        row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"), width);
     }
     if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
         let even = if summary.run.suite == "even" { "" } else { EVEN };
@@ -206,10 +260,8 @@ pub fn coverage(summary: &Summary) -> String {
     if refused > 0 {
         wrapped(&mut out, "hint", &format!("{} {REFUSED}", count(refused)));
     }
-    for warning in &summary.warnings {
-        wrapped(&mut out, "warning", warning);
-    }
-    row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")));
+    warnings(&mut out, summary);
+    row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")), width);
     out
 }
 
@@ -362,11 +414,11 @@ fn tally(counts: &BTreeMap<String, usize>) -> String {
     counts.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect::<Vec<_>>().join(" · ")
 }
 
-fn row(out: &mut String, label: &str, value: &str) {
+fn row(out: &mut String, label: &str, value: &str, width: usize) {
     if value.is_empty() {
         return;
     }
-    let shown: Vec<String> = value.lines().map(|text| cut(&visible(text), WIDTH)).collect();
+    let shown: Vec<String> = value.lines().map(|text| cut(&visible(text), width)).collect();
     line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
 }
 
@@ -377,7 +429,7 @@ fn command(out: &mut String, label: &str, text: &str) {
 
 /// A row that is broken into lines rather than cut.
 fn wrapped(out: &mut String, label: &str, value: &str) {
-    row(out, label, &textwrap::wrap(value, WIDTH).join("\n"));
+    row(out, label, &textwrap::wrap(value, WIDTH).join("\n"), WIDTH);
 }
 
 fn line(out: &mut String, text: &str) {

@@ -25,6 +25,7 @@ mod nearest;
 mod onnx;
 mod patch;
 mod probe;
+mod reading;
 mod schema;
 pub mod shape;
 mod snapshot;
@@ -65,6 +66,7 @@ pub use nearest::nearest;
 pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
+pub use reading::json_trouble;
 pub use schema::{SCHEMAS, schema};
 /// A value of a YAML file with its place.
 pub use serde_yaml::Spanned;

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Formula;
 use crate::nearest;
+use crate::reading::yaml_trouble;
 use crate::shape::LawError;
 use crate::syntax::ExprError;
 
@@ -157,7 +158,7 @@ fn parse_within<T: DeserializeOwned>(
                 let (message, hint) = in_words(message, typed);
                 SpecError::at(path, source, span, &message, hint.as_deref())
             }
-            None => SpecError::plain(format!("{path}: {message}")),
+            None => SpecError::plain(format!("{path}: {}", yaml_trouble(message))),
         }
     })
 }
@@ -193,7 +194,7 @@ fn in_words(message: &str, typed: &str) -> (String, Option<String>) {
     } else {
         unknown_key_hint(message)
     };
-    (message.to_owned(), hint)
+    (yaml_trouble(message), hint)
 }
 
 /// For ``unknown field `x`, expected one of `a`, `b` ``: the nearest of the expected ones.

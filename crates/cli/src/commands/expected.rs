@@ -102,7 +102,15 @@ pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<S
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
-    std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))
+    std::fs::read_to_string(path).map_err(|error| fail(unreadable(&error)))
+}
+
+/// Why a text cannot be read.
+pub(super) fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => "bytes that are no text (UTF-8)".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// The path as it is written from the current folder, with `/` between folders.

@@ -2,14 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "the file is read here")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{add_known, check_known, finding_name, read_known, remove_known, write_known};
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
-use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
+use qkvet_spec::{Chosen, KnownDeviation, KnownFile, KnownState, Summary};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
@@ -26,35 +26,32 @@ pub(super) fn known(command: &KnownCommand) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Entries beyond this are nothing that anybody looked at one by one.
+const MOST_ADDED: usize = 1000;
+
 const CI_HINT: &str = "change the file on a developer's machine and commit it";
 
 fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     refuse_under_ci("known add", CI_HINT)?;
     let path = place(&args.file)?;
     let _held = hold(&path);
-    let (mut text, mut known) = if path.exists() {
+    let (text, known) = if path.exists() {
         (read_text("known deviations", &path, None)?, read_known_file(&path)?)
     } else {
         (write_known(&KnownFile::default()), KnownFile::default())
     };
     let wanted = wanted(args)?;
-    let (mut added, mut there) = (0, 0);
-    for entry in wanted {
-        check(&entry, args)?;
-        if known.known.contains(&entry) {
-            there += 1;
-            continue;
-        }
-        text = add_known(&text, &known, &entry);
-        known.known.push(entry.clone());
-        say!("{}", entry.describe());
-        added += 1;
-    }
+    let (there, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
+        wanted.into_iter().partition(|entry| known.known.contains(entry));
+    new.iter().try_for_each(|entry| check(entry, args))?;
+    let (added, there) = (new.len(), there.len());
     if added > 0 {
+        let text = add_known(&text, &known, &new);
         // What is written is what will be read.
         read_known(&shown(&path), &text)?;
         write_named("known deviations", &path, &text)?;
     }
+    new.iter().for_each(|entry| say!("{}", entry.describe()));
     let there = if there > 0 { format!(", {there} there before") } else { String::new() };
     tell!("known deviations at {}: {added} added{there}", shown(&path));
     Ok(ExitCode::from(HELD))
@@ -89,7 +86,8 @@ fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
     if let Some(wanted) = &args.finding {
         names.retain(|name| name == wanted || name.split('+').any(|code| code == wanted));
     }
-    names.dedup();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     if names.is_empty() {
         let what = args.finding.as_ref().map_or_else(|| "one".to_owned(), |wanted| format!("{wanted} among them"));
         let (place, target) = (args.file.from.display(), &summary.run.target);
@@ -99,20 +97,36 @@ fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
             found(&summary)
         )));
     }
+    let mut scopes = scopes(&summary);
     let entries = names.into_iter().flat_map(|name| {
-        let scopes = scopes(&summary, &name);
+        let scopes = scopes.remove(&name).unwrap_or_default();
         let entry = of_run(name);
         scopes.into_iter().map(move |(law, dtype)| KnownDeviation { law, dtype, ..entry.clone() })
     });
-    Ok(entries.collect())
+    let entries: Vec<KnownDeviation> = entries.collect();
+    if entries.len() > MOST_ADDED {
+        let hint =
+            "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
+        let what = format!("known add: expected at most {MOST_ADDED} entries to add at once, got {}", entries.len());
+        return Err(Failure::Usage(format!("{what}\n{hint}")));
+    }
+    Ok(entries)
 }
 
-/// Law and format of the cases of a finding, as far as the run was of chosen ones: nobody looked at the others.
-fn scopes(summary: &Summary, name: &str) -> BTreeSet<(Option<String>, Option<String>)> {
+/// What law and format an entry names.
+type Scope = (Option<String>, Option<String>);
+
+/// Law and format of the cases of each finding, by its name, as far as the run was of chosen ones: nobody looked at the others.
+fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
     let chosen = |what: Chosen, text: &str| summary.run.chosen.contains(&what).then(|| text.to_owned());
-    let of = |record: &&CaseRecord| record.finding.is_some_and(|at| finding_name(&summary.findings[at]) == name);
-    let records = summary.records.iter().filter(of);
-    records.map(|one| (chosen(Chosen::Laws, &one.law), chosen(Chosen::Dtypes, &one.dtype))).collect()
+    let names: Vec<String> = summary.findings.iter().map(finding_name).collect();
+    let mut scopes: BTreeMap<String, BTreeSet<Scope>> = BTreeMap::new();
+    for one in &summary.records {
+        let Some(name) = one.finding.and_then(|at| names.get(at)) else { continue };
+        let scope = (chosen(Chosen::Laws, &one.law), chosen(Chosen::Dtypes, &one.dtype));
+        scopes.entry(name.clone()).or_default().insert(scope);
+    }
+    scopes
 }
 
 fn found(summary: &Summary) -> String {
@@ -131,6 +145,7 @@ fn check(entry: &KnownDeviation, args: &KnownAddArgs) -> Result<(), Failure> {
 
 fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
     let path = place(&args.file)?;
+    expect_there(&path)?;
     let known = read_known_file(&path)?;
     let today = today(args.file.today.as_deref())?;
     let last = read(&args.file.from).ok().and_then(|summary| summary.known);
@@ -160,6 +175,7 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
 fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     refuse_under_ci("known prune", CI_HINT)?;
     let path = place(&args.file)?;
+    expect_there(&path)?;
     let _held = hold(&path);
     let (text, known) = (read_text("known deviations", &path, None)?, read_known_file(&path)?);
     let summary = read(&args.file.from)?;
@@ -184,6 +200,17 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     }
     tell!("known deviations at {}: {} removed", shown(&path), gone.len());
     Ok(ExitCode::from(HELD))
+}
+
+/// A file that has to be there.
+fn expect_there(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_err() {
+        let what = format!("known deviations at {}: expected a readable file, got none", shown(path));
+        return Err(Failure::Usage(format!(
+            "{what}\nhint: `qkvet known add --reason WHY` begins it with what the last run found"
+        )));
+    }
+    Ok(())
 }
 
 /// The file of the flag, the one that is found, or else the one to begin here.

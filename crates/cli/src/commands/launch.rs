@@ -15,7 +15,7 @@ use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::expected::Expected;
-use super::reports::{Live, Place, write_reports};
+use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
@@ -105,7 +105,7 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
-    write_reports(&summary, catalog, &manner.report.output, live, place)?;
+    write_reports(&summary, catalog, &manner.report.output, live, Kept { place, is_quiet: manner.quiet })?;
     Ok(summary)
 }
 

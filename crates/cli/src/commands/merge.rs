@@ -10,14 +10,14 @@ use qkvet_report::Progress;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::Watch;
-use qkvet_run::record::{Recorded, read_shards};
+use qkvet_run::record::{ChangedFile, Header, Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Chosen, Summary, Verdict};
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
-use super::reports::{Live, Place, check_wishes, write_reports};
+use super::reports::{Kept, Live, Place, check_wishes, write_reports};
 use super::setup;
 use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
@@ -31,7 +31,8 @@ pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result
     check_wishes(&args.report.output)?;
     let mut live = Live::new(args.report.output.format);
     let judged = judge(args, &stop_on_interrupt(), &mut live, expected)?;
-    write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
+    let kept = Kept { place: Place::Last, is_quiet: args.quiet };
+    write_reports(&judged.summary, &judged.catalog, &args.report.output, live, kept)?;
     if judged.unanswered > 0 {
         judged.tell_unanswered("hint: --target asks the target itself");
     }
@@ -65,6 +66,7 @@ pub(super) fn judge(
 ) -> Result<Judged, Failure> {
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
+    is_still_what_ran(&header, args.target)?;
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
     let nothing = Expected::default();
     let expected = expected.unwrap_or(&nothing);
@@ -126,6 +128,20 @@ pub(super) fn judge(
     Ok(Judged { summary, catalog, unanswered })
 }
 
+/// Tells which files of the target hold something else by now. Where the target is asked for the rest, that is an error: two versions
+/// would answer.
+fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> {
+    for ChangedFile { name, before, now } in header.changed_files() {
+        let what = format!("{name}: expected what the shards ran ({before}), got something else ({now})");
+        let hint = "hint: it was changed since: run the shards again for a report of what it is now";
+        if asks_target {
+            return Err(Failure::Target(format!("{what}\n{hint}")));
+        }
+        tell!("notice: {what}\n{hint}");
+    }
+    Ok(())
+}
+
 /// Says which shards ended before their cases did, if that left cases undecided.
 fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
     let is_partial = summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
@@ -138,7 +154,7 @@ fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
 }
 
 /// The target of the shards, called as they called it.
-fn live_target(args: &MergeArgs, header: &qkvet_run::record::Header, catalog: &Catalog) -> Result<TargetKind, Failure> {
+fn live_target(args: &MergeArgs, header: &Header, catalog: &Catalog) -> Result<TargetKind, Failure> {
     let on = TargetArgs {
         declared: DeclaredArgs { convention: Vec::new(), contract: Vec::new() },
         arrays: None,

@@ -2,12 +2,15 @@
 
 #![allow(clippy::disallowed_methods, reason = "the report is read here and nowhere else")]
 
+use std::fs::File;
+use std::io::{BufReader, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
-use qkvet_report::{ReportFormat, render, write_as};
-use qkvet_spec::{Catalog, Summary};
+use qkvet_report::{ReportFormat, ReportStyle, render_in, write_as};
+use qkvet_spec::{Catalog, Summary, json_trouble};
 
+use super::expected::unreadable;
 use super::launch::write_text;
 use super::reports::{check_wishes, write_files};
 use crate::args::RerenderArgs;
@@ -21,7 +24,9 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     let summary = read(&args.from)?;
     let catalog = Catalog::embedded()?;
     let text = match args.output.format {
-        ReportFormat::Human => render(&summary),
+        ReportFormat::Human => {
+            render_in(&summary, ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: false })
+        }
         format => write_as(format, &summary, &catalog).map_err(|error| Failure::Usage(error.to_string()))?,
     };
     // Who wants files alone gets no other report.
@@ -43,37 +48,10 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| fail(without_types(&error.to_string())))
-}
-
-/// The message of a parser with what a document has in it in place of types of Rust.
-fn without_types(message: &str) -> String {
-    let Some((before, expected)) = message.split_once(", expected ") else { return message.to_owned() };
-    let (expected, place) = expected.split_at(expected.find(" at line ").unwrap_or(expected.len()));
-    let expected = match expected.split(' ').next() {
-        Some("struct" | "internally" | "map") => "an object",
-        Some("usize" | "u64" | "u32" | "u16" | "u8") => "a whole number",
-        Some("i64" | "i32" | "f64") => "a number",
-        Some("sequence" | "tuple") => "a list",
-        _ => expected,
-    };
-    format!("{before}, expected {expected}{place}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_of_rust_are_not_told() {
-        let told = |text: &str| {
-            let error = serde_json::from_str::<Summary>(text).expect_err("no report");
-            without_types(&error.to_string())
-        };
-        assert_eq!(told("[]"), "invalid length 0, expected an object at line 1 column 2");
-        assert_eq!(told("\"x\""), "invalid type: string \"x\", expected an object at line 1 column 3");
-        assert_eq!(told("{\"run\":3}"), "invalid type: integer `3`, expected an object at line 1 column 8");
-        assert_eq!(told("{}"), "missing field `run` at line 1 column 2");
-    }
+    let file = File::open(&path).map_err(|error| fail(error.to_string()))?;
+    // Not read as a whole first: the text of a long report takes as much room as what it says.
+    serde_json::from_reader(BufReader::new(file)).map_err(|error| match std::fs::read_to_string(&path) {
+        Ok(_) => fail(json_trouble(&error.to_string())),
+        Err(error) => fail(unreadable(&error)),
+    })
 }

@@ -3,10 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
 
 use std::fs;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use qkvet_report::{LiveStream, ReportFormat, markdown, ndjson_end, render, write_as};
+use qkvet_report::{LiveStream, ReportFormat, ReportStyle, markdown, ndjson_end, render_in, write_as};
 use qkvet_run::whole::write_whole;
 use qkvet_spec::{Catalog, Event, Summary};
 
@@ -25,6 +25,14 @@ pub(super) enum Place {
     Last,
     /// It is not kept.
     Nowhere,
+}
+
+/// What becomes of a report beside the files that were wished for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub(super) place: Place,
+    /// Standard output has findings alone.
+    pub(super) is_quiet: bool,
 }
 
 /// What is said on standard output while a run goes on: lines of a stream, if that is the format.
@@ -69,7 +77,7 @@ pub(super) fn write_reports(
     catalog: &Catalog,
     args: &OutputArgs,
     live: Live,
-    place: Place,
+    Kept { place, is_quiet }: Kept,
 ) -> Result<(), Failure> {
     if let Some(failure) = live.failure {
         return Err(failure);
@@ -78,7 +86,9 @@ pub(super) fn write_reports(
         keep(summary, catalog);
     }
     let text = match args.format {
-        ReportFormat::Human => render(summary),
+        ReportFormat::Human => {
+            render_in(summary, ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet })
+        }
         ReportFormat::Ndjson if !live.is_silent => ndjson_end(summary).map_err(|error| unwritten(&error))?,
         format => write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
     };

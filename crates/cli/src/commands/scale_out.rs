@@ -15,7 +15,7 @@ use super::check::Ended;
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
-use super::reports::{Live, Place, write_reports};
+use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::{ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs};
 use crate::exit::{Failure, INTERRUPTED, USAGE};
@@ -63,7 +63,8 @@ pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
             Err(failure) => return Err(failure),
         }
     }
-    write_reports(&judged.summary, &judged.catalog, &args.report.output, live, Place::Last)?;
+    let kept = Kept { place: Place::Last, is_quiet: args.quiet };
+    write_reports(&judged.summary, &judged.catalog, &args.report.output, live, kept)?;
     Ok(Ended::Run(Box::new(judged.summary)))
 }
 

@@ -19,13 +19,15 @@ use self::shapes::Shapes;
 use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
-use crate::text::{count, no_command_markup, plain, visible};
+use crate::text::{count, cut, no_command_markup, plain, visible};
 use crate::{coverage, exit_line};
 
 /// Findings beyond this are only named: the JSON document has them all.
 const MOST_FINDINGS: usize = 100;
 /// Findings named beyond those that are shown.
 const MOST_NAMED: usize = 1000;
+/// Longest name.
+const LONGEST: usize = 300;
 /// Bytes of findings; what does not fit is named.
 const MOST_BYTES: usize = 3 << 20;
 
@@ -101,7 +103,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         findings.push(view);
     }
     let rest = summary.findings.iter().skip(findings.len());
-    let named: Vec<String> = rest.take(MOST_NAMED).map(|one| visible(&one.title).into_owned()).collect();
+    let named: Vec<String> = rest.take(MOST_NAMED).map(|one| cut(&visible(&one.title), LONGEST)).collect();
     let unnamed = summary.findings.len() - findings.len() - named.len();
     let mut facts = vec![
         Fact { name: "suite", text: format!("{}, seed {}", run.suite, run.seed) },
@@ -136,12 +138,13 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
-        settled: (0..summary.findings.len())
-            .filter_map(|at| Some(format!("{}. {}", at + 1, settled(summary, at)?)))
+        settled: settled(summary)
+            .into_iter()
             .take(MOST_NAMED)
+            .map(|(at, why)| cut(&format!("{}. {why}", at + 1), LONGEST))
             .collect(),
         stale: stale_lines(summary),
-        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &BTreeMap::new()))),
+        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &BTreeMap::new(), false))),
     };
     // Whatever slipped through: nothing on the page is hidden.
     page.render().map(|page| no_command_markup(&visible(&page)).into_owned())

@@ -9,7 +9,11 @@ pub(super) const WIDTH: f64 = 560.0;
 pub(super) const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 16.0;
-const BELOW: f64 = 58.0;
+/// In the legend: room for a sign, for a character of a name (most are narrower), between two entries, and for a row.
+const SIGN: f64 = 16.0;
+const CHARACTER: f64 = 6.6;
+const APART: f64 = 18.0;
+const ROW: f64 = 18.0;
 
 /// Forms that are told apart without color.
 pub(super) const FORMS: usize = 4;
@@ -98,26 +102,28 @@ impl Plot {
         legend: &[String],
     ) -> String {
         let body = std::mem::take(&mut self.body);
-        let (w, h) = (LEFT + WIDTH + 16.0, TOP + HEIGHT + BELOW);
-        for (form, name) in legend.iter().enumerate() {
-            let x = 110.0 * form as f64;
-            self.mark(form, x + 6.0, HEIGHT + 46.0, name);
+        // Beside each other as far as there is room: a name is about as wide as it has characters.
+        let (mut x, mut y) = (0.0, HEIGHT + 46.0);
+        for (form, name) in legend.iter().map(String::as_str).chain([crosses]).enumerate() {
+            let width = SIGN + CHARACTER * name.chars().count() as f64;
+            if x > 0.0 && x + width > WIDTH {
+                (x, y) = (0.0, y + ROW);
+            }
+            if form == legend.len() {
+                self.cross(x + 6.0, y, name);
+            } else {
+                self.mark(form, x + 6.0, y, name);
+            }
             let _ = write!(
                 self.body,
                 "<text class=\"legend\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                LEFT + x + 16.0,
-                TOP + HEIGHT + 50.0,
+                LEFT + x + SIGN,
+                TOP + y + 4.0,
                 escaped(name)
             );
+            x += width + APART;
         }
-        let x = 110.0 * legend.len() as f64;
-        self.cross(x + 6.0, HEIGHT + 46.0, crosses);
-        let _ = write!(
-            self.body,
-            "<text class=\"legend\" x=\"{:.1}\" y=\"{:.1}\">{crosses}</text>",
-            LEFT + x + 16.0,
-            TOP + HEIGHT + 50.0
-        );
+        let (w, h) = (LEFT + WIDTH + 16.0, TOP + y + 12.0);
         format!(
             "<svg role=\"img\" class=\"plot\" viewBox=\"0 0 {w} {h}\"><title>{title}</title><desc>{about}</desc>\
              <path class=\"frame\" d=\"M{LEFT} {TOP}v{HEIGHT}h{WIDTH}\"/>{body}{}\

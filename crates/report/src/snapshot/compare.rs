@@ -73,17 +73,17 @@ fn recorded_findings(
     }
     let regressed: BTreeSet<&str> =
         outcome.changes.iter().filter(|one| one.change.is_regression()).map(|one| one.case.as_str()).collect();
-    let is_recorded = |number: &usize| {
-        let name = finding_name(&summary.findings[*number]);
-        let mut of = summary.records.iter().filter(|record| record.finding == Some(*number)).peekable();
-        of.peek().is_some()
-            && of.all(|record| {
-                let entry = recorded.get(&(record.dtype.as_str(), record.id.as_str()));
-                entry.is_some_and(|entry| entry.finding.as_ref() == Some(&name))
-                    && !regressed.contains(record.id.as_str())
-            })
-    };
-    (0..summary.findings.len()).filter(is_recorded).collect()
+    let names: Vec<String> = summary.findings.iter().map(finding_name).collect();
+    // Whether all cases of a finding are recorded; none: it has no case.
+    let mut all_recorded: Vec<Option<bool>> = vec![None; names.len()];
+    for record in &summary.records {
+        let Some(number) = record.finding.filter(|number| *number < names.len()) else { continue };
+        let entry = recorded.get(&(record.dtype.as_str(), record.id.as_str()));
+        let is_recorded = entry.is_some_and(|entry| entry.finding.as_ref() == Some(&names[number]))
+            && !regressed.contains(record.id.as_str());
+        all_recorded[number] = Some(all_recorded[number].unwrap_or(true) && is_recorded);
+    }
+    (0..names.len()).filter(|number| all_recorded[*number] == Some(true)).collect()
 }
 
 /// A part of the run beside the recorded one.

@@ -16,6 +16,12 @@ const HEAD: &str = "# What the cases of a target came to: verdict, error in unit
 /// # Errors
 /// YAML that does not fit, another format, the same part twice.
 pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
+    if !source.is_empty() && !source.ends_with('\n') {
+        let hint = "hint: take the file from version control again, or record it anew";
+        return Err(SpecError::plain(format!(
+            "snapshot at {path}: expected a line break at its end, got none: the file is cut off\n{hint}"
+        )));
+    }
     let snapshot: Snapshot = parse_large_yaml(path, source)?;
     if snapshot.format != SNAPSHOT_FORMAT {
         return Err(SpecError::plain(format!(

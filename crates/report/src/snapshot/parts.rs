@@ -55,10 +55,10 @@ fn entry(record: &CaseRecord, names: &[String]) -> SnapshotEntry {
 
 /// Whether two parts hold cases that were run in the same way.
 pub(super) fn is_same(x: &SnapshotPart, y: &SnapshotPart) -> bool {
-    let key = |part: &SnapshotPart| {
-        let SnapshotPart { device, suite, seed, dtype, contract, conventions, .. } = part.clone();
-        (device, suite, seed, dtype, contract, conventions)
-    };
+    fn key(part: &SnapshotPart) -> (&str, &str, u64, &str, &str, &[String]) {
+        let SnapshotPart { device, suite, seed, dtype, contract, conventions, .. } = part;
+        (device, suite, *seed, dtype, contract, conventions)
+    }
     key(x) == key(y)
 }
 

@@ -16,8 +16,9 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const MOST_GROUPS: usize = 8;
 /// Cases of a group that are named.
 const MOST_CASES: usize = 3;
-/// Longest line.
+/// Longest line at a terminal, and where none is.
 const WIDTH: usize = 108;
+const LONGEST: usize = 2000;
 
 /// Cases that changed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,8 +102,9 @@ fn title(one: &CaseChange) -> String {
     }
 }
 
-/// What is different, for the end of a report; of each kind the largest groups.
-pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>) -> String {
+/// What is different, for the end of a report; of each kind the largest groups. Lines are cut where a terminal ends, if `is_cut`.
+pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>, is_cut: bool) -> String {
+    let width = if is_cut { WIDTH } else { LONGEST };
     let mut out = String::new();
     let mut line = |text: &str| {
         // Writing to a string does not fail.
@@ -131,11 +133,11 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
                 _ => group.title.clone(),
             };
             let about = named(&about, titles);
-            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible_line(&about), WIDTH)));
+            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible_line(&about), width)));
             if change == Change::Drift || change == Change::New {
                 continue;
             }
-            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible_line(&group.laws()), WIDTH)));
+            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible_line(&group.laws()), width)));
             if change.is_regression() {
                 for one in group.cases.iter().take(MOST_CASES) {
                     line(&format!("  {:13} {:>6}  {}", "", "", ChangeGroup::line(one)));

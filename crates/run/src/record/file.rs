@@ -8,10 +8,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, Suite, Summary};
+use qkvet_spec::{CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, SourcePlace, Suite, Summary, json_trouble};
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
+use super::files::{ChangedFile, changed_since};
 use super::response::{StoredAnswer, StoredResponse};
 use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
@@ -55,6 +56,12 @@ pub struct Header {
     pub answers: usize,
     /// Target as the user wrote it.
     pub target: String,
+    /// Files that the target names, with the hash of what they held.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Where the target is defined, seen from the folder of the shard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourcePlace>,
     /// What the target said of itself.
     pub environment: Vec<String>,
     /// How a Python target is called.
@@ -103,8 +110,13 @@ impl Header {
         self.laws.iter().map(checked).collect()
     }
 
+    /// Files of the target that are here and hold something else than what the shards ran.
+    pub fn changed_files(&self) -> Vec<ChangedFile> {
+        changed_since(&self.files)
+    }
+
     fn new(config: &RunConfig<'_>, suite: &Suite, sharding: &Sharding, summary: &Summary, answers: usize) -> Self {
-        let RunInfo { tool, target, environment, seed, conventions, mut chosen, .. } = summary.run.clone();
+        let RunInfo { tool, target, environment, seed, conventions, source, mut chosen, .. } = summary.run.clone();
         chosen.retain(|chosen| *chosen != Chosen::Shard);
         Self {
             format: FORMAT.to_owned(),
@@ -115,6 +127,8 @@ impl Header {
             warnings: config.target.kind.warnings(),
             answers,
             target,
+            files: sharding.recording.files(),
+            source,
             environment,
             call: config.target.kind.stored_call(),
             called: sharding.recording.called(),
@@ -190,6 +204,14 @@ pub(super) struct ShardFile {
     pub(super) answers: BTreeMap<String, Vec<StoredAnswer>>,
 }
 
+/// Why a line cannot be read.
+fn no_text(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => "bytes that are none (UTF-8)".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// Reads one file.
 ///
 /// # Errors
@@ -205,7 +227,8 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     let mut lines = BufReader::new(file).lines().enumerate();
     let mut next = || match lines.next() {
         Some((at, line)) => {
-            let line = line.map_err(|error| fail(format!("line {}: expected text, got: {error}", at + 1)))?;
+            let line =
+                line.map_err(|error| fail(format!("line {}: expected text, got {}", at + 1, no_text(&error))))?;
             Ok(Some((at + 1, line)))
         }
         None => Ok(None),
@@ -219,13 +242,14 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
             "format: expected {FORMAT}, got {got}\nhint: `qkvet check --shard` writes these files"
         )));
     }
-    let header: Header =
-        serde_json::from_str(&first).map_err(|error| fail(format!("line 1: expected a shard, got: {error}")))?;
+    let header: Header = serde_json::from_str(&first)
+        .map_err(|error| fail(format!("line 1: expected a shard, got: {}", json_trouble(&error.to_string()))))?;
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
-        let Answer { call, response, ended } = serde_json::from_str(&line)
-            .map_err(|error| fail(format!("line {number}: expected an answer, got: {error}")))?;
+        let Answer { call, response, ended } = serde_json::from_str(&line).map_err(|error| {
+            fail(format!("line {number}: expected an answer, got: {}", json_trouble(&error.to_string())))
+        })?;
         answers.entry(call).or_default().push(StoredAnswer { response, ended });
         n_answers += 1;
     }

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::file::{Header, ShardError, ShardFile, read_shard};
+use super::files::changes;
 use super::response::Answered;
 
 /// Fields of a header that are a shard's own.
-const OWN_FIELDS: [&str; 6] = ["shard", "shards", "stopped", "warnings", "answers", "called"];
+const OWN_FIELDS: [&str; 7] = ["shard", "shards", "stopped", "warnings", "answers", "called", "source"];
 
 /// Missing shards that a message names.
 const MOST_NAMED: usize = 8;
@@ -106,6 +107,16 @@ fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), ShardError> {
     };
     if first.header.shards != other.header.shards {
         return fail("number of shards", &first.header.shards.to_string(), &other.header.shards.to_string());
+    }
+    if let Some(changed) = changes(&first.header.files, &other.header.files).first() {
+        return Err(ShardError::Join(format!(
+            "{} at {}: expected what the target was at {} ({}), got something else ({})\nhint: the target was changed between the shards: run those of before again",
+            changed.name,
+            other.path.display(),
+            first.path.display(),
+            changed.before,
+            changed.now
+        )));
     }
     let fields = |file: &ShardFile| match serde_json::to_value(&file.header) {
         Ok(serde_json::Value::Object(fields)) => fields,

@@ -4,6 +4,7 @@
 //! judges a live target. So the joined report is the report of one run.
 
 mod file;
+mod files;
 mod join;
 mod recorded;
 mod recording;
@@ -11,6 +12,8 @@ mod response;
 mod shard;
 
 pub use file::{Header, ShardError, write_shard};
+pub use files::ChangedFile;
+pub(crate) use files::files_of;
 pub use join::{Joined, read_shards};
 pub use recorded::{Recorded, RecordedTarget};
 pub use recording::{Recording, RecordingTarget};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Response, Target};
+use qkvet_spec::{Call, Response, SourcePlace, Target};
 
 use super::Joined;
 use super::recording::contiguous_id;
@@ -19,6 +19,7 @@ use crate::target::{OpenTarget, OwnTarget, TargetKind};
 pub struct Recorded {
     /// What the target said of itself.
     environment: Vec<String>,
+    source: Option<SourcePlace>,
     warnings: Vec<String>,
     most_ends: usize,
     most_timeouts: usize,
@@ -35,6 +36,7 @@ impl Recorded {
     pub fn new(joined: Joined, live: Option<TargetKind>) -> Self {
         Self {
             environment: joined.header.environment,
+            source: joined.header.source,
             warnings: joined.warnings,
             most_ends: joined.header.most_ends,
             most_timeouts: joined.header.most_timeouts,
@@ -80,6 +82,11 @@ impl Recorded {
     /// The function of this process to ask for the rest, if it is one.
     pub(crate) fn own(&self) -> Option<&OwnTarget> {
         self.live.as_ref().and_then(TargetKind::own)
+    }
+
+    /// Where the target is defined, as the first of the shards saw it.
+    pub(crate) fn source(&self) -> Option<SourcePlace> {
+        self.source.clone()
     }
 
     /// Whether a program answered, which says itself what it runs on.

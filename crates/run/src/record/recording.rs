@@ -15,13 +15,14 @@ use crate::repro::Called;
 pub struct Recording {
     answers: Arc<Mutex<BTreeMap<String, Vec<StoredAnswer>>>>,
     called: Arc<Mutex<Option<Called>>>,
+    files: Arc<Mutex<BTreeMap<String, String>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Recording {
     /// Nothing so far, and nothing once `stop` is set: the call that it cuts off has no answer.
     pub fn until(stop: Arc<AtomicBool>) -> Self {
-        Self { answers: Arc::default(), called: Arc::default(), stop }
+        Self { answers: Arc::default(), called: Arc::default(), files: Arc::default(), stop }
     }
 
     /// Keeps how a script calls the target.
@@ -32,6 +33,16 @@ impl Recording {
     /// How a script calls the target.
     pub(super) fn called(&self) -> Option<Called> {
         self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps what the files of the target hold.
+    pub(crate) fn set_files(&self, files: BTreeMap<String, String>) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = files;
+    }
+
+    /// What the files of the target held.
+    pub(super) fn files(&self) -> BTreeMap<String, String> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn add(&self, id: String, response: &Response, ended: bool) {

@@ -183,6 +183,7 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
         cases: cases.len(),
         source: match &config.target.kind {
             TargetKind::Python(python) => place_of(&python.target),
+            TargetKind::Recorded(recorded) => recorded.source(),
             _ => source_place(&config.target.name),
         },
         device: config.target.kind.device(environment),

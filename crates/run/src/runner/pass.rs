@@ -12,7 +12,7 @@ use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
 use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
-use crate::record::{RecordingTarget, Sharding};
+use crate::record::{RecordingTarget, Sharding, files_of};
 use crate::repro::Called;
 use crate::target::OpenTarget;
 
@@ -55,6 +55,10 @@ impl<'a> Pass<'a> {
     /// Starts one target for each worker.
     pub(super) fn open(config: &'a RunConfig<'a>, cases: usize) -> Result<Self, RunError> {
         let jobs = config.jobs.clamp(1, cases);
+        if let Some(Sharding { recording, .. }) = &config.sharding {
+            // Before it is loaded: a file that changes meanwhile is no file of another version then.
+            recording.set_files(files_of(&config.target.kind));
+        }
         let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
         let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();

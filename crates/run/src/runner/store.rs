@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_gen::{from_json, to_json};
-use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict};
+use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict, json_trouble};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -103,6 +103,26 @@ pub(super) struct Store {
     shown: Mutex<BTreeSet<String>>,
     /// The first case that could not be written.
     lost: Mutex<Option<StoreError>>,
+    /// Workers that began a case.
+    working: Mutex<BTreeSet<usize>>,
+}
+
+/// A run that ends in whatever orderly way leaves no case behind as if it were running; one that is killed does.
+impl Drop for Store {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for number in self.working.get_mut().unwrap_or_else(PoisonError::into_inner).iter() {
+            // It may be gone, or there may be no place to write to.
+            let _ = std::fs::remove_file(running_file(&self.folder, *number));
+        }
+    }
+}
+
+/// The case that worker `number` is about to run.
+fn running_file(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("running-{number}.json"))
 }
 
 impl Store {
@@ -116,6 +136,7 @@ impl Store {
             contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
             shown: Mutex::default(),
             lost: Mutex::new(None),
+            working: Mutex::default(),
         };
         let cases = folder.join("cases");
         std::fs::create_dir_all(&cases).map_err(|error| StoreError {
@@ -145,7 +166,8 @@ impl Store {
 
     /// Remembers the case that worker `number` is about to run.
     pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
-        self.noted(self.write(&self.folder.join(format!("running-{number}.json")), case, law, &self.declared, None));
+        self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+        self.noted(self.write(&running_file(&self.folder, number), case, law, &self.declared, None));
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows. Whether it is there.
@@ -227,6 +249,8 @@ pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text)
-        .map_err(|error| StoreError { path, message: format!("expected a stored case, got: {error}") })
+    serde_json::from_str(&text).map_err(|error| StoreError {
+        path,
+        message: format!("expected a stored case, got: {}", json_trouble(&error.to_string())),
+    })
 }

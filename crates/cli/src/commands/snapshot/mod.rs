@@ -77,7 +77,7 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     let check = &args.check;
     let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
     if !path.exists() {
-        let hint = format!("hint: `qkvet snapshot record {}` writes it", visible(&check.target));
+        let hint = format!("hint: `qkvet snapshot record {}` writes it, with the same flags", visible(&check.target));
         return Err(Failure::Usage(format!(
             "snapshot at {}: expected a readable file, got none\n{hint}",
             shown(&path)
@@ -133,7 +133,7 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     let chosen: Box<dyn Fn(&CaseChange) -> bool> = if args.all {
         Box::new(|_| true)
     } else if args.only.is_empty() {
-        write_text(&snapshot_text(&outcome, &BTreeMap::new()))?;
+        write_text(&snapshot_text(&outcome, &BTreeMap::new(), true))?;
         let groups = review(&outcome, args.prune, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
         let taken: Vec<CaseChange> = groups
             .into_iter()

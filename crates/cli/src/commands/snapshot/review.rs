@@ -10,6 +10,13 @@ use crate::exit::Failure;
 /// Cases of a group that are shown at once.
 const MOST_SHOWN: usize = 5;
 
+/// What the keys do.
+const HELP: &str = "  a  accept: the snapshot takes over what the run found for these cases
+  s  skip: the snapshot stays as it is for them, and the next check tells them again
+  l  show all cases of the group
+  q  quit: the groups from here on are skipped; what was accepted before is written
+  ?  this list";
+
 /// What becomes of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -60,7 +67,7 @@ fn ask<'a>(
             writeln!(output, "  and {} more", n - MOST_SHOWN)?;
         }
         let choice = loop {
-            write!(output, "[a]ccept  [s]kip  show a[l]l  [q]uit without the rest > ")?;
+            write!(output, "[a]ccept  [s]kip  show a[l]l  [q]uit without the rest  [?] > ")?;
             output.flush()?;
             let mut line = String::new();
             if input.read_line(&mut line)? == 0 {
@@ -77,7 +84,8 @@ fn ask<'a>(
                     is_over = true;
                     break Choice::Skip;
                 }
-                _ => writeln!(output, "expected a, s, l or q")?,
+                "?" | "help" | "h" => writeln!(output, "{HELP}")?,
+                _ => writeln!(output, "expected a, s, l, q or ?")?,
             }
         };
         decided.push((group, choice));
@@ -125,9 +133,14 @@ mod tests {
             let told = String::from_utf8(told).expect("text");
             (decided.iter().map(|(group, choice)| (group.cases[0].case.as_str(), *choice)).collect::<Vec<_>>(), told)
         };
-        let (decided, told) = choices("s\nwhat\na\nl\na\n", false);
+        let (decided, told) = choices("s\nwhat\na\n?\nl\na\n", false);
         assert_eq!(decided, [("c-1", Choice::Skip), ("c-2", Choice::Accept), ("c-3", Choice::Accept)].map(|x| x));
-        assert!(told.contains("expected a, s, l or q") && told.contains("1 of 3  worse verdict"), "{told}");
+        assert!(
+            told.contains("expected a, s, l, q or ?")
+                && told.contains("  s  skip: ")
+                && told.contains("1 of 3  worse verdict"),
+            "{told}"
+        );
         let (decided, _) = choices("a\nq\n", true);
         assert_eq!(decided.iter().filter(|(_, choice)| *choice == Choice::Accept).count(), 1);
         assert_eq!(decided.len(), 4);

@@ -1,0 +1,110 @@
+//! What the files of a target held when a shard ran it, so that answers of two versions of it are not taken for those of one.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::config::below_current;
+use crate::python::{PythonConfig, PythonSource};
+use crate::target::TargetKind;
+
+/// Digits of a hash that a message shows.
+const SHOWN: usize = 12;
+
+/// The files that the target names, with `sha256:` and the hash of what is in them: the one that defines a Python function, a program
+/// and the files among its arguments, a library, a model. Programs of the system (found in `PATH`, or by an absolute path outside of
+/// the folder that they run in) are none, nor is what a file loads.
+pub(crate) fn files_of(kind: &TargetKind) -> BTreeMap<String, String> {
+    let paths = match kind {
+        TargetKind::Python(config) => python_file(config).into_iter().collect(),
+        TargetKind::Exec(config) => {
+            let words = std::iter::once(config.program.clone()).chain(config.arguments.iter().map(PathBuf::from));
+            let is_own = |path: &PathBuf| path.starts_with(&config.folder) && path.is_file();
+            words.map(|word| config.folder.join(word)).filter(is_own).collect()
+        }
+        TargetKind::Library(config) => vec![config.folder.join(&config.library)],
+        TargetKind::Onnx(config) => vec![config.folder.join(&config.model)],
+        _ => Vec::new(),
+    };
+    let told = |path: PathBuf| Some((below_current(&path).to_string_lossy().replace('\\', "/"), digest(&path)?));
+    paths.into_iter().filter_map(told).collect()
+}
+
+/// The file of a function, if it is named or lies where modules are looked up first.
+fn python_file(config: &PythonConfig) -> Option<PathBuf> {
+    match &config.target.source {
+        PythonSource::File(path) => Some(path.clone()),
+        PythonSource::Module(name) => {
+            let folder = config.folder.clone().unwrap_or_default().join(name.replace('.', "/"));
+            [folder.with_extension("py"), folder.join("__init__.py")].into_iter().find(|path| path.is_file())
+        }
+    }
+}
+
+fn digest(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+    let mut hash = Sha256::new();
+    std::io::copy(&mut file, &mut hash).ok()?;
+    let mut text = String::from("sha256:");
+    for byte in hash.finalize() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Some(text)
+}
+
+/// A file whose content is not that of before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path.
+    pub name: String,
+    /// The beginning of the hash of what it held.
+    pub before: String,
+    /// The same of what it holds.
+    pub now: String,
+}
+
+/// Files that are here and do not hold what they held when the shards ran. What is not here says nothing.
+pub(super) fn changed_since(files: &BTreeMap<String, String>) -> Vec<ChangedFile> {
+    let now = files.keys().filter_map(|name| Some((name.clone(), digest(Path::new(name))?))).collect();
+    changes(files, &now)
+}
+
+/// Files of `x` that hold something else in `y`.
+pub(super) fn changes(x: &BTreeMap<String, String>, y: &BTreeMap<String, String>) -> Vec<ChangedFile> {
+    let short = |hash: &str| hash.chars().take("sha256:".len() + SHOWN).collect();
+    let changed = x.iter().filter_map(|(name, before)| Some((name, before, y.get(name)?)));
+    let changed = changed.filter(|(_, before, now)| before != now);
+    changed
+        .map(|(name, before, now)| ChangedFile { name: name.clone(), before: short(before), now: short(now) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_holds_is_hashed() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, "abc").expect("a file");
+        let files = BTreeMap::from([(path.display().to_string(), digest(&path).expect("a hash"))]);
+        assert_eq!(
+            files.values().next().map(String::as_str),
+            Some("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        );
+        assert_eq!(changed_since(&files), []);
+        std::fs::write(&path, "abd").expect("a file");
+        let changed = changed_since(&files);
+        assert_eq!(changed.len(), 1);
+        assert_eq!((changed[0].before.as_str(), changed[0].now.len()), ("sha256:ba7816bf8f01", 19));
+        std::fs::remove_file(&path).expect("it was there");
+        assert_eq!((changed_since(&files), digest(folder.path())), (Vec::new(), None));
+    }
+}
