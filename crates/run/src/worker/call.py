@@ -5,8 +5,8 @@ INPUTS = ("query", "key", "value")
 
 def gets_views(given):
     """By shape: what laws compare bit for bit is put alike."""
-    forms = str([given[name][:2] for name in INPUTS])
-    return zlib.crc32(forms.encode()) >> 31 and any(min(given[name][1][1:3]) > 1 for name in INPUTS)
+    shapes = [given[name][1] for name in INPUTS]
+    return zlib.crc32(str(shapes).encode()) >> 31 and any(min(shape[1:3]) > 1 for shape in shapes)
 
 
 def begin(array):
