@@ -205,7 +205,8 @@ fn a_function_that_ignores_strides_is_named() {
     assert!(body.contains(first));
     let lines: String = ignores.lines().map(|line| format!("    {line}\n")).collect();
     let folder = target(&body.replace(first, &(lines + first)));
-    let finished = check(folder.path(), &["--law", "value", "--format", "json"]);
+    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value", "-q"];
+    let finished = run(folder.path(), &[&args[..], &["--format", "json"]].concat());
     let report = finished.json();
     let findings = report["findings"].as_array().expect("findings");
     assert_eq!(findings.len(), 1, "{}", finished.stdout);
@@ -226,7 +227,7 @@ fn a_function_that_ignores_strides_is_named() {
 }
 
 #[test]
-fn strides_are_declined_by_an_exception_and_jax_has_none() {
+fn strides_are_declined_by_an_exception() {
     if !has_python() {
         return;
     }
@@ -234,7 +235,8 @@ fn strides_are_declined_by_an_exception_and_jax_has_none() {
     let folder = target(strict);
     std::fs::copy(root().join("examples/numpy_attention.py"), folder.path().join("numpy_attention.py"))
         .expect("a file");
-    let declined = check(folder.path(), &["--law", "value"]);
+    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value", "-q"];
+    let declined = run(folder.path(), &args);
     declined
         .expect(0, &["no finding in", "strided inputs: an exception was raised", "gradients, dropout, strided inputs"]);
 }

@@ -9,8 +9,7 @@ use qkvet_spec::{Call, Dims, Dtype, Strides, Target};
 
 /// Calls of which some are put as views.
 fn calls() -> impl Iterator<Item = Call> {
-    (1..=16)
-        .map(|seed| random_call(Dims { b: 2, h_q: 3, h_k: 3, n_q: 2, n_k: 2, d_k: 4, d_v: 4 }, Dtype::Float32, seed))
+    (1..=16).map(|b| random_call(Dims { b, h_q: 3, h_k: 3, n_q: 2, n_k: 2, d_k: 4, d_v: 4 }, Dtype::Float32, 1))
 }
 
 fn start(fixture: &Fixture, function: &str, layout: Layout) -> PythonTarget {
@@ -30,7 +29,9 @@ fn half_of_the_calls_are_put_as_views_and_always_the_same() {
         let mut put = |call: &Call| {
             let got = output(target.call(call));
             assert_eq!(got.output, call.value);
-            assert_eq!(output(target.call(call)).handling, got.handling);
+            // Other numbers of these shapes are put alike: laws compare bit for bit.
+            let other = random_call(call.dims(), Dtype::Float32, 2);
+            assert_eq!(output(target.call(&other)).handling, got.handling);
             let contiguous = output(target.call_contiguous(call));
             assert_eq!((contiguous.output, contiguous.handling.strides), (got.output, Strides::Contiguous));
             got.handling.strides

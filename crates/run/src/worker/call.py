@@ -4,13 +4,13 @@ INPUTS = ("query", "key", "value")
 
 
 def gets_views(given):
-    """For half of the calls, chosen by their numbers."""
-    bits = b"".join(bytes(given[name][2][:512]) for name in INPUTS)
-    return zlib.crc32(bits) >> 31 and any(min(given[name][1][1:3]) > 1 for name in INPUTS)
+    """By shape: what laws compare bit for bit is put alike."""
+    shapes = [given[name][1] for name in INPUTS]
+    return zlib.crc32(str(shapes).encode()) >> 31 and any(min(shape[1:3]) > 1 for shape in shapes)
 
 
 def begin(array):
-    """Where an array begins in memory, if it says so; else 0."""
+    """Where an array lies; 0 if it does not say."""
     if hasattr(array, "data_ptr"):
         return array.data_ptr()
     return getattr(array, "__array_interface__", {"data": (0,)})["data"][0]
@@ -157,7 +157,7 @@ class Caller:
         return found
 
     def reuses(self, result, raw):
-        """Whether the result replaced the one before, which is held here."""
+        """Whether the result replaced the one before, held here."""
         array = result[0] if isinstance(result, (tuple, list)) else result
         at, kept = begin(array), self.kept
         self.kept = (array, at, raw) if len(raw) <= INLINE_LIMIT else None
