@@ -1,5 +1,10 @@
 //! What questions say is true in every variant, and designs that miss their point are refused.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "exponentials of the platform, to three decimals, as a second opinion on keys"
+)]
+
 use std::collections::BTreeSet;
 
 use qkvet_exam::answer::{Drawn, Parameter};

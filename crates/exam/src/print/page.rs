@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_broken_is_made_smaller() {
-        let row = format!("entries(({}))", vec!["exp(1) + exp(2)"; 12].join(", "));
+        let row = format!("entries(({}))", ["exp(1) + exp(2)"; 12].join(", "));
         let expr = qkvet_spec::syntax::parse(&row).unwrap_or_else(|error| panic!("{error}"));
         for text in [display(&[Inline::math(expr.clone())]), inline(&expr)] {
             assert!(
