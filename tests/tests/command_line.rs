@@ -242,7 +242,7 @@ fn a_contract_of_another_format_is_told() {
 #[test]
 fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
     let folder = folder();
-    let args = ["check", "builtin:standard", "--suite", "smoke", "--dtype", "float32", "-q"];
+    let args = ["check", "builtin:standard", "--suite", "smoke", "--dtype", "float32"];
     let declare = |contracts: &[&str]| {
         let flags: Vec<&str> = contracts.iter().flat_map(|contract| ["--contract", *contract]).collect();
         run(folder.path(), &[&args[..], &flags].concat())

@@ -99,7 +99,7 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
 #[test]
 fn a_strict_profile_fails_what_is_undecided() {
     let folder = folder();
-    write(folder.path(), "qkvet.yaml", "profiles: {hard: {strict: true, suite: smoke, quiet: true}}\n");
+    write(folder.path(), "qkvet.yaml", "profiles: {hard: {strict: true, suite: smoke}}\n");
     let check = |args: &[&str]| run(folder.path(), &[&["check", "builtin:flash", "--profile", "hard"], args].concat());
     let loose = check(&["--strict=false"]);
     loose.expect(0, &[]);

@@ -112,7 +112,7 @@ fn operands_in_eight_bits_hold_when_declared_and_faults_are_proved_all_the_same(
     let target = fixture("e4m3_operands.py:attention");
     let check = |target: &str, contract: &str| {
         let folder = TempDir::new().expect("a folder");
-        let args = ["check", target, "--law", "value", "--dtype", "float32", "-q", "--contract", contract];
+        let args = ["check", target, "--law", "value", "--dtype", "float32", "--contract", contract];
         run(folder.path(), &args)
     };
     check(&target, "f32").expect(1, &["FAIL", "times the bound of contract f32)"]);
@@ -136,7 +136,7 @@ fn a_contract_that_promises_more_decides_what_the_loosest_one_leaves_open() {
 #[test]
 fn long_contexts_hold_on_what_is_right() {
     let folder = TempDir::new().expect("a folder");
-    let flash = run(folder.path(), &["check", "builtin:flash", "--suite", "long", "-q"]);
+    let flash = run(folder.path(), &["check", "builtin:flash", "--suite", "long"]);
     flash.expect(0, &["no finding in", "n_k 2040–16385", "4 of 4 checked"]);
     check("builtin:standard", "float32,bfloat16,float16,float64", &[]).expect(0, &["no finding in"]);
 }

@@ -31,7 +31,7 @@ fn right_layers_pass() {
     check(root(), &format!("{LAYER}:layer"), &[]).expect(0, &["no finding in"]);
     check(root(), &format!("{LAYER}:packed"), &[]).expect(0, &["no finding in"]);
     let formats = ["--law", "value", "--dtype", "float64,bfloat16,float16"];
-    let all = run(root(), &[&["check", &format!("{LAYER}:packed"), "--suite", "even", "-q"], &formats[..]].concat());
+    let all = run(root(), &[&["check", &format!("{LAYER}:packed"), "--suite", "even"], &formats[..]].concat());
     all.expect(0, &["no finding in", "float16 ", "bfloat16 ", "float64 "]);
     let torch = "examples/torch_multihead.py:layer";
     check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);

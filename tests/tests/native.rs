@@ -41,7 +41,7 @@ fn library() -> &'static Path {
 }
 
 fn check_in(folder: &Path, library: &Path, args: &[&str]) -> Finished {
-    run(folder, &[&["check", &format!("lib:{}", library.display()), "-q"], args].concat())
+    run(folder, &[&["check", &format!("lib:{}", library.display())], args].concat())
 }
 
 /// A function of the library with the usual parameters.

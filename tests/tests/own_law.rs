@@ -75,9 +75,9 @@ fn specifications_of_a_folder_join_or_are_refused() {
     let twice = qkvet(&["prove", "--file", "mine/laws/family/twice.yaml"]);
     twice.expect(2, &["expected an id of its own, got `twice`", "is called by its id"]);
     // A built-in target, sharded and joined.
-    let checked = qkvet(&["check", "builtin:standard", "--suite", "smoke", "--law", "twice", "-q", "--shard", "1/1"]);
+    let checked = qkvet(&["check", "builtin:standard", "--suite", "smoke", "--law", "twice", "--shard", "1/1"]);
     checked.expect(0, &["laws      1 of 1 checked"]);
-    let merged = qkvet(&["merge", ".qkvet/shards", "-q"]).expect(0, &[]).stdout.clone();
+    let merged = qkvet(&["merge", ".qkvet/shards"]).expect(0, &[]).stdout.clone();
     assert_eq!(merged, checked.stdout);
 
     write("mine/laws/score-entry.yaml", &law("score-entry"));

@@ -103,7 +103,7 @@ fn an_entry_declares_for_a_program() {
     let deeper = folder.path().join("deeper");
     std::fs::create_dir(&deeper).expect("a folder");
     // Found upwards; paths are those of the file.
-    run(&deeper, &["check", "mine", "--suite", "smoke", "-q"]).expect(0, &["declared  causal=upper-left", "float64"]);
+    run(&deeper, &["check", "mine", "--suite", "smoke"]).expect(0, &["declared  causal=upper-left", "float64"]);
     let upper_left = ["check", "undeclared", "--suite", "smoke", "--dtype", "float64", "-q"];
     run(folder.path(), &upper_left).expect(1, &["CONVENTION", "--convention causal=upper-left"]);
     run(folder.path(), &["check", "odd"]).expect(2, &["expected no `layout`"]);

@@ -160,7 +160,7 @@ fn reasons_for_declining_that_are_not_shown_are_counted() {
         return;
     }
     let folder = numpy_with("return o");
-    let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "-q"];
+    let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value"];
     let shown = run(folder.path(), &args);
     let declined = shown.stdout.lines().filter(|line| line.starts_with("  declined")).count();
     let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();

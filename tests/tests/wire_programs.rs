@@ -57,7 +57,7 @@ fn node() -> Option<String> {
 
 fn check(command: &str, args: &[&str]) -> Finished {
     let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &[&["check", &format!("exec:{command}"), "-q"], args].concat())
+    run(folder.path(), &[&["check", &format!("exec:{command}")], args].concat())
 }
 
 fn c(args: &[&str]) -> Finished {
