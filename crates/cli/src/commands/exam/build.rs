@@ -38,7 +38,8 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         return Err(error);
     }
     let Written { sheets, keys, .. } = written;
-    let (variants, sheets) = (counted(args.variants, "variant"), counted(sheets, "file"));
+    let (variants, sheets) =
+        (counted(usize::try_from(args.variants).unwrap_or(usize::MAX), "variant"), counted(sheets, "file"));
     say!("{}: {variants} of seed {seed}; {sheets} in student/, {keys} in key/", out.display());
     for (path, line, name) in strangers(&request, &catalog)? {
         tell!("note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines");
