@@ -89,9 +89,9 @@ pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result
 /// A float with so many decimals, ties away from 0.
 fn decimal(x: f64, places: usize) -> String {
     // Half a unit of the last place is left over where `x` is a whole multiple of `2^−(places + 1)` and its decimals end in 5.
-    let parts = x * 2f64.powi(i32::try_from(places + 1).unwrap_or(i32::MAX));
+    let parts = (0..=places).fold(x, |parts, _| parts * 2.0);
     let is_tie = || format!("{x:.places$}", places = places + 1).ends_with('5');
-    let x = match (parts == parts.trunc() && is_tie(), x > 0.0) {
+    let x = match (parts.fract() == 0.0 && is_tie(), x > 0.0) {
         (false, _) => x,
         (true, true) => x.next_up(),
         (true, false) => x.next_down(),
