@@ -211,7 +211,7 @@ fn a_composed_contract_is_judged_by_and_named() {
 fn a_contract_of_another_format_is_told() {
     let folder = folder();
     let check = |args: &[&str], code: i32, parts: &[&str]| {
-        let all = [&["check"], args, &["--suite", "smoke", "--law", "value", "-q"]].concat();
+        let all = [&["check"], args, &["--suite", "smoke", "--law", "value"]].concat();
         run(folder.path(), &all).expect(code, parts);
     };
     let flash = "builtin:flash";
