@@ -12,7 +12,6 @@ mod notebook;
 mod numbers;
 mod part;
 mod picked;
-mod plain;
 mod result;
 mod submission;
 mod tables;

@@ -214,14 +214,18 @@ impl Right<'_> {
                 format!("not the right value; it follows from the answer to {from}"),
             );
         }
-        if let Some((mistake, share)) = self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given)) {
+        let is_about = is_same_shape && fits.iter().all(|fit| *fit != Fit::Off);
+        // With fewer decimals than asked what is right and what a mistake gives may be the same: then it is right so far.
+        let is_coarse = is_about && fits.iter().any(|fit| matches!(fit, Fit::Coarse(_)));
+        let mistake = self.mistakes.iter().find(|(mistake, _)| !is_coarse && is_of(&mistake.numbers, given));
+        if let Some((mistake, share)) = mistake {
             let share = share.unwrap_or(self.credit.mistake);
             return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
         }
         if !is_same_shape {
             return self.other_extents(given);
         }
-        if fits.iter().all(|fit| *fit != Fit::Off) {
+        if is_about {
             let fewest =
                 fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
             let says = match (fewest, self.places) {
