@@ -64,7 +64,8 @@ fn printed_instances_have_their_certified_answers() {
     check(&copies, 5, &[&["8.293"]]);
 }
 
-/// The transformer worksheet prints letters alone; with B = 2, T = 5, C = 24, H = 4, L = 8 and L_v = 7 they are, by hand:
+/// The transformer worksheet prints letters alone; with two sequences of five tokens of 24 entries, four heads and extents of 8 and 7 of keys and
+/// values they are, by hand:
 #[test]
 fn extents_and_parameters_of_the_worksheet_are_those_worked_out_by_hand() {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));

@@ -13,6 +13,7 @@ mod numbers;
 mod part;
 mod picked;
 mod plain;
+mod property;
 mod result;
 mod submission;
 mod tables;
