@@ -12,6 +12,7 @@ mod notebook;
 mod numbers;
 mod part;
 mod picked;
+mod property;
 mod result;
 mod submission;
 mod tables;
