@@ -120,7 +120,7 @@ fn a_name_or_a_sign_before_a_number_is_left_out() {
         ("1d", "\"= 0.16\"", Verdict::Right),
         ("1c", "≈ 3.638", Verdict::Right),
         ("1c", "l ≈ 3.638", Verdict::Right),
-        ("1c", "≈ 3.639", Verdict::Partial),
+        ("1c", "≈ 3.637", Verdict::Partial),
         ("1c", "ln(38) ≈ 3.638", Verdict::Unreadable),
         ("1e", "v = [[1, 2]]", Verdict::Right),
         ("1e", "[≈1, ≈2]", Verdict::Right),
