@@ -60,16 +60,15 @@ impl Bench {
     fn graded(&self, id: &str, answer: &str) -> (GradedPart, String) {
         let text = format!("exam: x\nvariant: 1\nstudent: Ada\nanswers:\n  {id}: {answer}\n");
         let graded = self.grader.grade(&read("ada.yaml", text.as_bytes())[0]);
-        let hints: Vec<&str> = graded.trouble.iter().filter_map(|trouble| trouble.hint.as_deref()).collect();
         let part = graded.parts.iter().find(|part| part.part == id).unwrap_or_else(|| panic!("no part {id}"));
-        (part.clone(), hints.join("\n"))
+        (part.clone(), part.hint.clone().unwrap_or_default())
     }
 
     fn check(&self, id: &str, answer: &str, verdict: Verdict, says: &[&str]) {
-        let (part, hints) = self.graded(id, answer);
-        assert_eq!(part.verdict, verdict, "{id}, {answer}: {part:?}, {hints}");
+        let (part, hint) = self.graded(id, answer);
+        assert_eq!(part.verdict, verdict, "{id}, {answer}: {part:?}, {hint}");
         for word in says {
-            assert!(part.says.contains(word) || hints.contains(word), "{id}, {answer}: {word}: {part:?}, {hints}");
+            assert!(part.says.contains(word) || hint.contains(word), "{id}, {answer}: {word}: {part:?}, {hint}");
         }
     }
 }
