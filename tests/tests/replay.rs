@@ -370,7 +370,7 @@ fn what_breaks_on_views_alone_is_shown_by_its_script_too() {
     let shapes: String =
         (1..=6).map(|b| format!("  - {{b: {b}, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}}\n")).collect();
     let suite = format!(
-        "suite: views\ntitle: t\nlaws: [value, inputs-unchanged]\ndtypes: [float32]\nshapes:\n{shapes}values: [normal]\nstrength: 1\n"
+        "suite: views\ntitle: t\nlaws: [value, inputs-unchanged]\ndtypes: [float32]\nshapes:\n{shapes}values: [normal]\nmasks: [random]\nbroadcast: [i j]\nstrength: 1\n"
     );
     let faults = [
         ("key[...] = 0", "value", "QK601", "the same bits after the call"),
