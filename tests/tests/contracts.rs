@@ -8,7 +8,7 @@ use tempfile::TempDir;
 /// The value law on long contexts.
 fn check(target: &str, dtype: &str, more: &[&str]) -> Finished {
     let folder = TempDir::new().expect("a folder");
-    let args = ["check", target, "--suite", "long", "--law", "value", "--dtype", dtype, "-q"];
+    let args = ["check", target, "--suite", "long", "--law", "value", "--dtype", dtype];
     run(folder.path(), &[&args, more].concat())
 }
 
@@ -45,7 +45,7 @@ fn shown_again(folder: &std::path::Path, report: &serde_json::Value, verdict: &s
 #[test]
 fn what_is_undecided_is_shown_again() {
     let folder = TempDir::new().expect("a folder");
-    let args = ["check", "builtin:flash", "--suite", "smoke", "--dtype", "bfloat16", "-q"];
+    let args = ["check", "builtin:flash", "--suite", "smoke", "--dtype", "bfloat16"];
     let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();
     shown_again(folder.path(), &report, "INCONCLUSIVE");
     run(folder.path(), &args).expect(0, &["bf16-unfused, for example: qkvet replay c-"]);
@@ -60,7 +60,7 @@ fn weights_in_float16_are_suspect_and_a_tighter_contract_proves_them_wrong() {
     std::fs::write(folder.path().join("normal.yaml"), NORMAL).expect("a file");
     let target = fixture("float16_weights.py:attention");
     let check = |contract: &str, more: &[&str]| {
-        let args = ["check", &target, "--suite", "normal.yaml", "-q", "--contract", contract];
+        let args = ["check", &target, "--suite", "normal.yaml", "--contract", contract];
         run(folder.path(), &[&args, more].concat())
     };
     check("f32", &[]).expect(0, &["under f32, worst error", "no finding in"]);

@@ -346,7 +346,7 @@ impl Again<'_> {
         rounds: &IndexMap<String, usize>,
         of: &Expr,
     ) -> Result<(), String> {
-        let value = worked_value(law, self.drawn, rounds, of).map_err(|error| error.to_string())?;
+        let value = worked_value(law, self.drawn, rounds, &IndexMap::new(), of).map_err(|error| error.to_string())?;
         let again = Printed::new(value, numbers.places)?;
         if again.rows() == numbers.rows { Ok(()) } else { Err("expected other numbers".to_owned()) }
     }

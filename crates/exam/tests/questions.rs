@@ -139,6 +139,26 @@ fn verdicts(question: &str, id: &str, answers: impl Fn(&Drawn) -> Vec<String>) {
     }
 }
 
+/// Two heads balance to within what the key says, and the answers to the last question are different outputs.
+#[test]
+fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
+    each_variant("several-heads", |posed| {
+        let drawn = &posed.drawn;
+        let [beta, gamma] = ["beta", "gamma"].map(|name| number(drawn, name));
+        let n = drawn.size("n").unwrap_or(0);
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let others = (n - 1) as f64;
+        let weight = |score: f64| score.exp() / (score.exp() + others);
+        let average = (weight(beta * gamma) + (1.0 - weight(beta)) / others) / 2.0;
+        assert!((average - 0.5).abs() < 0.03 && (average - key_of(posed, 2)[0][0]).abs() < 6e-5, "{drawn:?}");
+        let (values, a, c) = (matrix(drawn, "V"), index(drawn, "a"), index(drawn, "c"));
+        let mean: Vec<f64> =
+            (0..2).map(|j| (0..n).filter(|i| *i != a).map(|i| values[i][j]).sum::<f64>() / others).collect();
+        let is_other = |sign: f64, at: usize| (0..2).any(|j| (mean[j] - sign * values[at][j]).abs() > 0.99);
+        assert!(is_other(1.0, a) && is_other(1.0, c) && is_other(-1.0, a), "{drawn:?}");
+    });
+}
+
 /// A matrix of 0 with these entries.
 fn sparse(n: usize, m: usize, entries: &[(usize, usize, f64)]) -> String {
     let entry = |i: usize, j: usize| {

@@ -63,3 +63,27 @@ fn printed_instances_have_their_certified_answers() {
     check(&copies, 3, &[&["408.43"]]);
     check(&copies, 5, &[&["8.293"]]);
 }
+
+/// The transformer worksheet prints letters alone; with two sequences of five tokens of 24 entries, four heads and extents of 8 and 7 of keys and
+/// values they are, by hand:
+#[test]
+fn extents_and_parameters_of_the_worksheet_are_those_worked_out_by_hand() {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let heads = example(&library, &catalog, "heads-and-shapes");
+    // (B, T, C) → (B, T, H·L), split to (B, H, T, L), scores (B, H, T, T), combined to (B, T, H·L_v).
+    check(&heads, 1, &[&["2", "5", "32"]]);
+    check(&heads, 2, &[&["2", "4", "5", "8"]]);
+    check(&heads, 3, &[&["2", "4", "5", "5"]]);
+    check(&heads, 4, &[&["2", "5", "28"]]);
+    // C·H·(2L + L_v) + H·L_v·C = 96 · 23 + 28 · 24 = 2208 + 672.
+    check(&heads, 5, &[&["2880"]]);
+    // B·H·T·T·L = 8 · 25 · 8.
+    check(&heads, 6, &[&["1600"]]);
+    // Biases: 32 for queries, 32 for keys, 28 for values, C = 24 for the output: 116 more.
+    check(&heads, 8, &[&["2996"]]);
+    check(&heads, 9, &[&["9"]]);
+    // Splitting by a direct view has the right extents, so that it is asked of the lines, not of the shape.
+    let shapes: Vec<_> = heads.parts[1].mistakes.iter().map(|mistake| &mistake.numbers.rows[0]).collect();
+    assert_eq!(shapes, [&["2", "5", "4", "8"], &["2", "4", "8", "5"]]);
+}

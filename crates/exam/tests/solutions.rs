@@ -323,3 +323,40 @@ fn the_template_is_clean_and_bad_files_point_at_the_line() {
         assert!(Written::from_yaml("solution.yaml", text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn what_is_given_must_fit() {
+    for (from, to, says) in [
+        ("W_Q: [[1, 0], [0, 1]]", "W_Q: [[1, 0]]", "`W_Q`: expected 2 rows, got 1 row"),
+        ("W_K: [[1, 1], [0, 1]]", "W_K: [[1, 1, 0], [0, 1, 0]]", "`W_K`: expected 2 columns, got 3 columns"),
+        ("scale:\n\n", "scale: [[1, 2]]\n\n", "`scale`: expected one number, got 1 × 2"),
+    ] {
+        let text = TEMPLATE.replacen(from, to, 1);
+        assert_ne!(text, TEMPLATE, "{from}");
+        let error = Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to).to_string();
+        assert!(error.contains(says) && error.contains("solution.yaml:"), "{to}: {error}");
+    }
+    let values = "given: {Q: [[1, 0]], K: [[1, 0]], V: [[1, 2], [3, 4]]}\nsteps: {output: [[9, 9]]}\n";
+    let error = Written::from_yaml("solution.yaml", values).map(|_| ()).expect_err("values").to_string();
+    assert!(error.contains("`V`: expected 1 row, got 2 rows"), "{error}");
+}
+
+#[test]
+fn laws_hold_where_the_right_value_is_not_decided() {
+    let far = |weights: &str, output: &str| {
+        format!(
+            "given: {{Q: [[1000, 0]], K: [[1000, 0], [0, 1000]], V: [[1, 0], [0, 1]]}}\n\
+             steps: {{weights: {weights}, output: {output}}}\n"
+        )
+    };
+    let wrong = checked(&far("[[0.3, 0.9]]", "[[7, 7]]"));
+    assert_eq!((wrong.first, wrong.undecided, slips(&wrong).len()), (Some("weights"), 0, 2), "{wrong:?}");
+    assert!(wrong.steps[0].says.join(" ").contains("not to 1"), "{wrong:?}");
+    assert!(wrong.steps[1].says.join(" ").contains("outside the values"), "{wrong:?}");
+    // Nothing is said of what might be right, but that it was not decided.
+    let open = checked(&far("[[1, 0]]", "[[1, 0]]"));
+    assert_eq!((open.first, open.undecided), (None, 1), "{open:?}");
+    assert_eq!(open.steps[1].found, Found::Follows, "{open:?}");
+    let sizes = checked(&far("[[1, 0]]", "[[1, 0, 0]]"));
+    assert_eq!(slips(&sizes), [("output", Some(Slip::Extents))], "{sizes:?}");
+}

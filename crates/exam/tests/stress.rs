@@ -144,5 +144,10 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(runs.iter().all(|run| run.made >= 3), "a question had no turn");
+    let is_all = formats.len() > 1;
+    for run in &runs {
+        let enough = if is_all { most } else { 3 };
+        let id = &run.question.question.question;
+        assert!(run.is_complete || run.made >= enough, "{id}: expected {enough} variants, got {}", run.made);
+    }
 }

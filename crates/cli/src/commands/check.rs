@@ -94,6 +94,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         shard: args.shard,
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
+        silent: args.quiet,
         report: args.report.clone(),
     }
 }

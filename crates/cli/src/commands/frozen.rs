@@ -183,7 +183,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         store: None,
         shard: None,
         shard_file: None,
-        quiet: true,
+        quiet: false,
+        silent: true,
         report: args.report.clone(),
     };
     let expected = Expected::known(&args.report, &args.outputs.display().to_string(), None)?;

@@ -46,7 +46,10 @@ pub(super) struct Manner<'a> {
     pub(super) shard: Option<Shard>,
     /// Where to write it.
     pub(super) shard_file: Option<PathBuf>,
+    /// Standard output has findings alone.
     pub(super) quiet: bool,
+    /// Nothing is said of progress.
+    pub(super) silent: bool,
     pub(super) report: ReportArgs,
 }
 
@@ -59,7 +62,7 @@ pub(super) fn launch(
 ) -> Result<Summary, Failure> {
     let mut target = manner.target;
     let stop = stop_on_interrupt();
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), manner.quiet);
+    let mut progress = Progress::new(std::io::stderr().is_terminal(), manner.silent);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }

@@ -40,7 +40,7 @@ pub fn work_from(
     Ok(worked)
 }
 
-/// The value of a formula under the steps of `law`, those that it needs alone.
+/// The value of a formula under the steps of `law`, those that it needs alone, with the values that somebody had for some of them.
 ///
 /// # Errors
 /// A formula without an exact value.
@@ -48,9 +48,13 @@ pub(crate) fn worked_value(
     law: &CheckedLaw,
     drawn: &Drawn,
     rounds: &IndexMap<String, usize>,
+    own: &IndexMap<String, Value>,
     of: &Expr,
 ) -> Result<Value, NoValue> {
     let mut worked = Worked::begun(drawn)?;
+    for (name, value) in own {
+        worked.sheet.set(name, value.clone());
+    }
     worked.work_out(law, rounds, &law.lets_needed_by(of))?;
     worked.value(of)
 }

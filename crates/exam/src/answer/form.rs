@@ -49,7 +49,11 @@ fn number(text: &str) -> Expr {
 }
 
 fn laid_out(rows: Vec<Vec<Expr>>, scalar: bool) -> Expr {
-    if scalar && let Some(one) = rows.first().and_then(|row| row.first()) {
+    // A matrix of one entry is read as a number.
+    let is_one = matches!(rows.as_slice(), [row] if row.len() == 1);
+    if (scalar || is_one)
+        && let Some(one) = rows.first().and_then(|row| row.first())
+    {
         return one.clone();
     }
     let args = rows.into_iter().map(|row| expr(ExprKind::Tuple(row))).collect();

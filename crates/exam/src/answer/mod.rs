@@ -1,11 +1,13 @@
 //! Answers: parameters as exact numbers, the worked steps, and the same values enclosed by the engine.
 
+mod bounds;
 mod enclosed;
 mod exact;
 mod form;
 mod numbers;
 mod parameter;
 
+pub(crate) use bounds::{Bounded, bounded};
 pub(crate) use enclosed::{Balls, enclosed_all, standard};
 pub use enclosed::{Judgment, agrees, enclosed, rounded};
 pub(crate) use exact::worked_value;

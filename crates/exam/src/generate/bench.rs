@@ -1,15 +1,18 @@
 //! Numbers on trial: the key, what mistakes give, and the engine's word, what rejects cheaply first.
 
+use std::collections::BTreeSet;
+
 use qkvet_prove::exact::Value as Exactly;
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, Formula};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::load::load;
 use super::mistake::{Gives, Mistaken, gives};
 use super::pose::{Answer, PosedPart, Unfit};
 use super::stream::Stream;
+use super::words::plain;
 use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, enclosed_all, standard};
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip, prose};
 use crate::verify::ball_of;
 
 /// An instance while it is tried.
@@ -167,7 +170,10 @@ impl Bench<'_> {
                 Answer::Numbers { key, choices }
             }
             AnswerSpec::Largest(_) => Answer::Largest(found.largest),
-            AnswerSpec::Choice(choice) => Answer::Choice(stream.shuffled(choice.wrong.len() + 1)),
+            AnswerSpec::Choice(choice) => {
+                self.differ(std::iter::once(&choice.right).chain(choice.wrong.iter().map(|one| &one.says)))?;
+                Answer::Choice(stream.shuffled(choice.wrong.len() + 1))
+            }
             AnswerSpec::Statements(statements) => {
                 let (right, wrong) = (statements.right.len(), statements.wrong.len());
                 let order = stream.shuffled(right + wrong);
@@ -180,11 +186,14 @@ impl Bench<'_> {
                         picked[0] = *other;
                     }
                 }
+                let text = |at: &usize| if *at < right { &statements.right[*at] } else { &statements.wrong[*at - right] };
+                self.differ(picked.iter().map(|at| &text(at).says))?;
                 Answer::Statements(
                     picked.into_iter().map(|at| if at < right { (true, at) } else { (false, at - right) }).collect(),
                 )
             }
             AnswerSpec::Ordering(ordering) => {
+                self.differ(ordering.lines.iter().chain(ordering.strangers.iter().map(|one| &one.says)))?;
                 let n = ordering.lines.len();
                 let mut order = stream.shuffled(n + ordering.strangers.len());
                 if order.iter().filter(|at| **at < n).is_sorted() {
@@ -215,6 +224,29 @@ impl Bench<'_> {
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
         };
         Ok(PosedPart { at, answer, mistakes })
+    }
+
+    /// Whether texts that stand side by side differ with the numbers in them.
+    fn differ<'f>(&mut self, texts: impl Iterator<Item = &'f Formula>) -> Result<(), Unfit> {
+        let texts: Vec<&Formula> = texts.collect();
+        if !self.strict || !texts.iter().any(|text| text.text.contains("$=")) {
+            return Ok(());
+        }
+        let mut seen = BTreeSet::new();
+        for text in texts {
+            let pieces = prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
+            for piece in pieces {
+                for expr in piece.values() {
+                    let known = self.worked.work_for(&self.question.law, expr);
+                    known.map_err(|reason| Unfit::Numbers(reason.to_string()))?;
+                }
+            }
+            let words = plain(text, &self.worked);
+            if !seen.insert(words.clone()) {
+                return Err(Unfit::Numbers(format!("two options say `{words}`")));
+            }
+        }
+        Ok(())
     }
 
     /// The value of a formula of the question, with the steps that it needs.

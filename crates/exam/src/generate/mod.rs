@@ -6,6 +6,7 @@ mod load;
 mod mistake;
 mod pose;
 mod stream;
+mod words;
 
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
@@ -14,3 +15,4 @@ pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
 pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
 pub use stream::Stream;
+pub(crate) use words::plain;

@@ -40,6 +40,23 @@ pub fn with_unit(text: &str) -> Option<(&str, &str)> {
     (is_unit && is_number && (unit == "%" || Stated::read(text).is_err())).then_some((number, unit))
 }
 
+/// Text without a name and a sign before it: of `s = 4/25`, `x ≈ 2` and `≈ 3.350` what is behind the sign.
+pub fn unlabelled(text: &str) -> &str {
+    let is_sign = |c: char| matches!(c, '=' | '≈' | '≃' | '≅' | '~');
+    let (start, end) = match text.split_once("\\approx") {
+        Some(parts) => parts,
+        None => match text.split_once(is_sign) {
+            Some(parts) => parts,
+            None => return text,
+        },
+    };
+    let (name, value) = (start.trim(), end.trim());
+    let is_name = name.chars().count() <= 12
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\\' | '{' | '}' | '\''));
+    if is_name && !value.is_empty() && !value.contains(is_sign) && !value.contains("\\approx") { value } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +82,27 @@ mod tests {
             ("-", None),
         ] {
             assert_eq!(ungrouped(text).as_deref(), plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_and_signs_before_a_number_are_left_out() {
+        for (text, value) in [
+            ("s = 4/25", "4/25"),
+            ("≈ 3.350", "3.350"),
+            ("x≈2", "2"),
+            ("~ 0.5", "0.5"),
+            ("= -1", "-1"),
+            ("s_1 = [[1, 2]]", "[[1, 2]]"),
+            ("\\sigma = 3", "3"),
+            ("\\approx 3.35", "3.35"),
+            ("2 = 3", "2 = 3"),
+            ("x = y = 3", "x = y = 3"),
+            ("ln(38) ≈ 3.638", "ln(38) ≈ 3.638"),
+            ("x =", "x ="),
+            ("3/4", "3/4"),
+        ] {
+            assert_eq!(unlabelled(text), value, "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ mod layout;
 mod node;
 mod stated;
 
-pub use digits::{ungrouped, with_unit};
+pub use digits::{ungrouped, unlabelled, with_unit};
 pub use expression::read_expression;
 pub use layout::{Layout, MOST_CELLS, layout, lists};
 pub use node::Node;

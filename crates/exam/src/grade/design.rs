@@ -3,18 +3,17 @@
 use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 use qkvet_spec::CheckedLaw;
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::formula;
 use super::numbers::{Wanted, stated};
 use super::part::{Asked, Marked, Unread};
-use crate::answer::{of_value, work, work_from};
+use super::property::{Decided, decide};
+use super::template::sample;
+use crate::answer::work;
 use crate::generate::{draw, nothing};
-use crate::given::{Layout, Node, layout};
+use crate::given::{Layout, Node, Stated, layout};
 use crate::question::{CheckedPart, Expression, Property};
-
-/// Decimals that a sheet prints values with in its words.
-const SHEET: usize = 4;
 
 /// Other numbers on which a formula is tried.
 const TRIES: usize = 8;
@@ -115,64 +114,66 @@ pub(super) fn design(
     given: &Node,
 ) -> Result<Marked, Unread> {
     let names: Vec<&str> = property.example.iter().map(String::as_str).collect();
-    let hint = format!("give {} by name: {} = [[1, 0], [0, 1]]", names.join(", "), names.first().unwrap_or(&"q"));
+    let mut extents = Vec::new();
+    for name in &names {
+        let step = Expr { kind: ExprKind::Name((*name).to_owned()), span: 0..0 };
+        let example =
+            asked.worked.value(&step).map_err(|error| Unread::new(error.to_string(), "build the exam again"))?;
+        extents.push(match &example {
+            Value::Matrices(m) => Some((m.rows, m.cols)),
+            _ => None,
+        });
+    }
+    let shown: Vec<String> =
+        names.iter().zip(&extents).map(|(name, extents)| format!("{name} = {}", sample(*extents))).collect();
+    let hint = format!("give {} by name, laid out as {}", names.join(", "), shown.join(" and "));
     let unread = |says: String| Unread::new(says, &hint);
     let (Some(distance), Some(most)) = (&checked.of, &checked.beside) else {
         return Err(unread("expected a question with a property".to_owned()));
     };
     let entries = named(given, &names).map_err(unread)?;
     let mut own: IndexMap<String, Value> = IndexMap::new();
+    let mut turned = Vec::new();
     for (name, node) in entries {
-        let step = Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
-        let example = asked.worked.value(&step).map_err(|error| unread(error.to_string()))?;
-        let (scalar, extents) = match &example {
-            Value::Matrices(m) => (false, (m.rows, m.cols)),
-            _ => (true, (1, 1)),
-        };
-        let wanted = Wanted { rows: extents.0, cols: extents.1, in_percent: false };
-        let rows = stated(&node, wanted).map_err(|error| unread(format!("`{name}`: {}", error.says)))?;
-        if rows.len() != extents.0 || rows.iter().any(|row| row.len() != extents.1) {
-            return Err(unread(format!("`{name}`: expected {} × {} numbers, got others", extents.0, extents.1)));
+        let wanted = names.iter().zip(&extents).find(|(known, _)| **known == name).and_then(|(_, extents)| *extents);
+        let is_number = wanted.is_none();
+        let (rows, cols) = wanted.unwrap_or((1, 1));
+        let mut read = stated(&node, Wanted { rows, cols, in_percent: false })
+            .map_err(|error| Unread { says: format!("`{name}`: {}", error.says), ..error })?;
+        // A column where a row is asked, or a row where a column is.
+        if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
+            read = if cols > 1 { vec![read.concat()] } else { read.concat().into_iter().map(|x| vec![x]).collect() };
+            turned.push(if cols > 1 {
+                format!("`{name}` is taken as a row")
+            } else {
+                format!("`{name}` is taken as a column")
+            });
         }
-        let data: Vec<Real> = rows.into_iter().flatten().map(|x| x.value).collect();
-        let value = match (scalar, data.first()) {
+        if !has_extents(&read, rows, cols) {
+            let got = match read.first().map_or(0, Vec::len) {
+                cols if has_extents(&read, read.len(), cols) => format!("{} × {cols}", read.len()),
+                _ => "rows of different length".to_owned(),
+            };
+            return Err(unread(format!("`{name}`: expected {rows} × {cols} numbers, got {got}")));
+        }
+        let data: Vec<Real> = read.into_iter().flatten().map(|x| x.value).collect();
+        let value = match (is_number, data.first()) {
             (true, Some(x)) => Value::Number(x.clone()),
-            _ => Value::Matrices(ExactMatrices { batch: None, heads: None, rows: extents.0, cols: extents.1, data }),
+            _ => Value::Matrices(ExactMatrices { batch: None, heads: None, rows, cols, data }),
         };
         own.insert(name, value);
     }
-    let undecided = |reason: String| Marked::by_hand(format!("not decided, marked by a person: {reason}"));
-    let worked = match work_from(&asked.question.law, asked.drawn, &nothing(), &own) {
-        Ok(worked) => worked,
-        Err(reason) => return Ok(undecided(reason.to_string())),
-    };
-    let reached = worked.value(distance).ok().and_then(|value| of_value(&value, Some(6)).ok());
-    let reached = reached.and_then(|numbers| numbers.rows.first()?.first().cloned());
-    // The sheet prints the bound with so many decimals: what is within what it prints has the property too.
-    let printed = worked.value(most).ok().and_then(|value| of_value(&value, Some(SHEET)).ok());
-    let printed = printed.and_then(|numbers| numbers.rows.first()?.first().cloned());
-    let within = printed.as_deref().and_then(exactly);
-    let is_within = |most: &Expr| worked.holds(&relation(BinaryOp::Le, distance, most));
-    let as_printed = within.map(|within| is_within(&within));
-    match if as_printed == Some(Ok(true)) { Ok(true) } else { is_within(most) } {
-        Ok(true) => Ok(Marked::right("it has the property")),
-        Ok(false) => {
-            let most = worked.value(most).ok().and_then(|value| of_value(&value, Some(6)).ok());
-            let most = most.and_then(|numbers| numbers.rows.first()?.first().cloned());
-            let says = match (reached, most) {
-                (Some(reached), Some(most)) => format!("it is {reached} away from what is asked, more than {most}"),
-                _ => "it does not have the property".to_owned(),
-            };
-            Ok(Marked::wrong(says))
-        }
-        Err(reason) => Ok(undecided(reason.to_string())),
-    }
+    let turned: String = turned.iter().map(|says| format!("; {says}")).collect();
+    Ok(match decide(asked, &own, distance, most) {
+        Decided::Has => Marked::right(format!("it has the property{turned}")),
+        Decided::Lacks(says) => Marked::wrong(format!("{says}{turned}")),
+        Decided::Undecided(reason) => Marked::by_hand(format!("not decided, marked by a person: {reason}")),
+    })
 }
 
-/// A decimal as a fraction.
-fn exactly(decimal: &str) -> Option<Expr> {
-    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
-    parse(&format!("{whole}{fraction} / 1{}", "0".repeat(fraction.len()))).ok()
+/// Whether there are so many rows of so many numbers.
+fn has_extents(read: &[Vec<Stated>], rows: usize, cols: usize) -> bool {
+    read.len() == rows && read.iter().all(|row| row.len() == cols)
 }
 
 /// The parts of a design by name; a single one needs no name.

@@ -12,7 +12,7 @@ mod notebook;
 mod numbers;
 mod part;
 mod picked;
-mod plain;
+mod property;
 mod result;
 mod submission;
 mod tables;

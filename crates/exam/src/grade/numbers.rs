@@ -7,7 +7,9 @@ use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
 use crate::generate::Mistaken;
-use crate::given::{Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, with_unit};
+use crate::given::{
+    Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, unlabelled, with_unit,
+};
 use crate::question::Credit;
 
 /// How a number stands to the right one.
@@ -80,6 +82,11 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         Unread::new(says, "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)")
     };
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
+    let plain = match given {
+        Node::Text(text) => Some(Node::Text(unlabelled(text).to_owned())),
+        _ => None,
+    };
+    let given = plain.as_ref().unwrap_or(given);
     let texts = match (given, layout(given).map_err(unread)?) {
         (Node::Text(text), _) if is_one && ungrouped(text).is_some() => vec![vec![text.clone()]],
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_comma(text, &cells) => {
@@ -126,7 +133,17 @@ fn is_comma(text: &str, cells: &[String]) -> bool {
 /// One number, whose digits may stand in groups; without what it is counted in.
 fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
     let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)";
-    let plain = |text: &str| Stated::read(ungrouped(text).as_deref().unwrap_or(text));
+    let text = unlabelled(text);
+    // As it was typed, so that a comma between digits can be told from a point.
+    let plain = |text: &str| -> Result<Stated, String> {
+        let read = Stated::read(ungrouped(text).as_deref().unwrap_or(text))?;
+        Ok(Stated { text: text.trim().to_owned(), ..read })
+    };
+    let hint = if text.contains(['=', '≈']) {
+        "write the number alone, without = or ≈, as 0.25, 1/4 or exp(1/2)"
+    } else {
+        hint
+    };
     let unit = match with_unit(text) {
         None => return plain(text).map_err(|reason| Unread::new(reason, hint)),
         Some((number, "%")) if in_percent => return plain(number).map_err(|reason| Unread::new(reason, hint)),
@@ -214,14 +231,18 @@ impl Right<'_> {
                 format!("not the right value; it follows from the answer to {from}"),
             );
         }
-        if let Some((mistake, share)) = self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given)) {
+        let is_about = is_same_shape && fits.iter().all(|fit| *fit != Fit::Off);
+        // With fewer decimals than asked what is right and what a mistake gives may be the same: then it is right so far.
+        let is_coarse = is_about && fits.iter().any(|fit| matches!(fit, Fit::Coarse(_)));
+        let mistake = self.mistakes.iter().find(|(mistake, _)| !is_coarse && is_of(&mistake.numbers, given));
+        if let Some((mistake, share)) = mistake {
             let share = share.unwrap_or(self.credit.mistake);
             return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
         }
         if !is_same_shape {
             return self.other_extents(given);
         }
-        if fits.iter().all(|fit| *fit != Fit::Off) {
+        if is_about {
             let fewest =
                 fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
             let says = match (fewest, self.places) {
@@ -320,6 +341,19 @@ impl Right<'_> {
         } else {
             "another value"
         };
+        if fits.len() == 1
+            && let Some((x, right)) = all.first()
+            && let Some(point) = with_a_point(&x.text)
+            && fit(&point, right, self.places) != Fit::Off
+        {
+            let read = ungrouped(&x.text).unwrap_or_default();
+            return Marked::wrong(format!(
+                "{nature}: `{}` is read as {read}, a comma between groups of three digits; were it a decimal comma it would \
+                 be about right: write {}",
+                x.text.escape_debug(),
+                point.text
+            ));
+        }
         if fits.len() == 1 {
             return Marked::wrong(nature.to_owned());
         }
@@ -337,6 +371,12 @@ impl Right<'_> {
         let share = right as f64 / fits.len() as f64;
         Marked::partial(self.credit.entries * share, says)
     }
+}
+
+/// A number with one comma, which stands between groups of three digits, read as if that were its point.
+fn with_a_point(text: &str) -> Option<Stated> {
+    let is_grouped = text.matches(',').count() == 1 && !text.contains('.') && ungrouped(text).is_some();
+    if is_grouped { Stated::read(&text.replace(',', ".")).ok() } else { None }
 }
 
 /// Where in a law an abbreviation alone is the value: the step that an answer gives.

@@ -1,14 +1,14 @@
 //! One part of one submission.
 
+use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::design;
 use super::numbers::{Right, Wanted, is_even, rows_of, stated, step_of};
 use super::picked;
-use super::plain::plain;
 use super::result::Verdict;
-use crate::answer::{Drawn, Worked, work_from};
-use crate::generate::{Answer, nothing};
+use crate::answer::{Drawn, Worked, worked_value};
+use crate::generate::{Answer, nothing, plain};
 use crate::given::{Node, Stated};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
@@ -98,7 +98,7 @@ impl Asked<'_> {
         lines.iter().map(|line| plain(line, &self.worked)).collect()
     }
 
-    /// Marks an answer. A matrix that is a step of the solution is noted in `own` for the parts behind it.
+    /// Marks an answer. A number or matrix that is a step of the solution is noted in `own` for the parts behind it.
     pub(super) fn mark(&self, keyed: &KeyedPart, id: &str, given: &Node, own: &mut Own) -> Result<Marked, Unread> {
         let Some((part, checked)) = self.written(keyed) else {
             return Err(Unread::new("expected a part of the question", "build the exam again"));
@@ -179,7 +179,8 @@ impl Asked<'_> {
     ) -> Result<Marked, Unread> {
         let no_value = || Unread::new("expected a question whose answer has a value", "build the exam again");
         let of = checked.of.as_ref().ok_or_else(no_value)?;
-        let rows = self.worked.value(of).ok().as_ref().and_then(rows_of).ok_or_else(no_value)?;
+        let value = self.worked.value(of).map_err(|_| no_value())?;
+        let rows = rows_of(&value).ok_or_else(no_value)?;
         let cols = rows.first().map_or(0, Vec::len);
         let given = stated(given, Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part) })?;
         let step = step_of(&self.question.law, of);
@@ -203,7 +204,7 @@ impl Asked<'_> {
             && is_step
             && (is_level || !is_even(&values, digits))
             && !right.is_about(&given)
-            && let Some(value) = own_value(&given, &right.rows)
+            && let Some(value) = own_value(&given, &right.rows, matches!(value, Value::Number(_)))
         {
             own.push((step.to_owned(), value, id.to_owned()));
         }
@@ -220,18 +221,21 @@ impl Asked<'_> {
         if own.is_empty() || own.iter().any(|(name, ..)| Some(name.as_str()) == step) {
             return None;
         }
-        let values = own.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-        let worked = work_from(&self.question.law, self.drawn, &nothing(), &values).ok()?;
-        let rows = rows_of(&worked.value(of).ok()?)?;
+        let values: IndexMap<String, Value> =
+            own.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        let rows = rows_of(&worked_value(&self.question.law, self.drawn, &nothing(), &values, of).ok()?)?;
         let from: Vec<&str> = own.iter().map(|(_, _, id)| id.as_str()).collect();
         Some((rows, from.join(" and ")))
     }
 }
 
-/// A student's matrix as a step, if it has the extents of the right one.
-fn own_value(given: &[Vec<Stated>], right: &[Vec<Real>]) -> Option<Value> {
+/// A student's number or matrix as a step, if it has the extents of the right one.
+fn own_value(given: &[Vec<Stated>], right: &[Vec<Real>], is_number: bool) -> Option<Value> {
     let same = given.len() == right.len() && given.iter().zip(right).all(|(x, y)| x.len() == y.len());
     let cols = right.first().map(Vec::len)?;
-    let data = given.iter().flatten().map(|x| x.value.clone()).collect();
+    let data: Vec<Real> = given.iter().flatten().map(|x| x.value.clone()).collect();
+    if is_number {
+        return data.into_iter().next().filter(|_| same).map(Value::Number);
+    }
     same.then(|| Value::Matrices(ExactMatrices { batch: None, heads: None, rows: right.len(), cols, data }))
 }

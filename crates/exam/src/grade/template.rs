@@ -1,5 +1,8 @@
 //! What a student fills in: the parts of a sheet by name, without answers.
 
+use qkvet_prove::exact::Value;
+use qkvet_spec::syntax::{Expr, ExprKind};
+
 use super::part_id;
 use crate::counted::counted;
 use crate::generate::{Answer, Posed, PosedPart};
@@ -24,6 +27,19 @@ pub fn template(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> String
     text
 }
 
+/// Entries up to which a matrix is written out.
+const WRITTEN: usize = 12;
+
+/// How something of these extents is written, a number without any: `1`, `[[1, 0, 0]]`, `[5 rows of 5 numbers]`.
+pub(super) fn sample(extents: Option<(usize, usize)>) -> String {
+    let Some((rows, cols)) = extents else { return "1".to_owned() };
+    if rows * cols > WRITTEN {
+        return format!("[{rows} rows of {cols} numbers]");
+    }
+    let row = |i: usize| (0..cols).map(|j| if i == j { "1" } else { "0" }).collect::<Vec<_>>().join(", ");
+    format!("[{}]", (0..rows).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(", "))
+}
+
 /// How the answer is given.
 fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
     match (&posed.written(part).0.answer, &part.answer) {
@@ -41,7 +57,15 @@ fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
         (AnswerSpec::Ordering(_), _) => "letters in order, [B, A]".to_owned(),
         (AnswerSpec::Expression(_), _) => "a formula in quotes, \"A @ B.T\"".to_owned(),
         (AnswerSpec::Design(property), _) => {
-            let example: Vec<String> = property.example.iter().map(|name| format!("{name}: [[1, 0]]")).collect();
+            let example = |name: &String| {
+                let step = Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
+                let extents = match posed.worked.value(&step) {
+                    Ok(Value::Matrices(m)) => Some((m.rows, m.cols)),
+                    _ => None,
+                };
+                format!("{name}: {}", sample(extents))
+            };
+            let example: Vec<String> = property.example.iter().map(example).collect();
             format!("numbers by name, {{{}}}", example.join(", "))
         }
         (AnswerSpec::Proof(_), _) => "a proof, in words and formulas".to_owned(),

@@ -6,7 +6,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::sheet::{asked, head, number, points};
 use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown};
-use crate::answer::Numbers;
+use crate::answer::{Numbers, bounded};
 use crate::build::Proofs;
 use crate::counted::of_points;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
@@ -56,8 +56,7 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
             }
         }
         (_, Answer::Numbers { key, .. }) => {
-            let extents = key.rows.first().map(|row| row.join(", ")).unwrap_or_default();
-            all.push(Block::Paragraph(vec![Inline::Strong(format!("({extents})"))]));
+            all.push(Block::Paragraph(vec![Inline::Strong(extents(key))]));
             all.extend(checked.of.clone().map(|of| Block::Display(vec![Inline::math(of)])));
         }
         (_, Answer::Largest(columns)) => {
@@ -83,12 +82,14 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
             all.push(Block::Paragraph(vec![Inline::text("One right answer of many:")]));
             all.extend(design.example.iter().filter_map(|name| step(posed, name)));
             if let (Some(distance), Some(most)) = (&checked.of, &checked.beside) {
-                let property = relation(BinaryOp::Le, distance.clone(), most.clone());
                 all.push(Block::Paragraph(vec![Inline::text("It is right because, here,")]));
-                all.push(Block::Display(vec![Inline::math(property)]));
-                let (left, right) = (shown(posed, distance, 8), shown(posed, most, 8));
-                if let (Some(left), Some(right)) = (left.decimals.or(left.exact), right.decimals.or(right.exact)) {
-                    all.push(Block::Display(vec![Inline::math(relation(BinaryOp::Le, left, right))]));
+                for bound in bounded(distance) {
+                    let property = relation(BinaryOp::Le, bound.shown, most.clone());
+                    all.push(Block::Display(vec![Inline::math(property)]));
+                    let (left, right) = (shown(posed, &bound.of, 8), shown(posed, most, 8));
+                    if let (Some(left), Some(right)) = (left.decimals.or(left.exact), right.decimals.or(right.exact)) {
+                        all.push(Block::Display(vec![Inline::math(relation(BinaryOp::Le, left, right))]));
+                    }
                 }
             }
             all.extend(rubric(posed, &design.rubric));
@@ -105,8 +106,13 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
         all.extend(steps);
         all.extend(written.because.as_ref().map(|because| blocks(posed, because)).unwrap_or_default());
     }
-    all.extend(mistakes(&part.mistakes));
+    all.extend(mistakes(&part.mistakes, matches!(written.answer, AnswerSpec::Shape(_))));
     all
+}
+
+/// `(2, 3)`.
+fn extents(numbers: &Numbers) -> String {
+    format!("({})", numbers.rows.first().map(|row| row.join(", ")).unwrap_or_default())
 }
 
 /// `O = exact ≈ decimals`.
@@ -226,12 +232,13 @@ fn derivation(law: &str, proofs: &Proofs) -> Vec<Block> {
     all
 }
 
-fn mistakes(mistakes: &[Mistaken]) -> Vec<Block> {
+fn mistakes(mistakes: &[Mistaken], are_shapes: bool) -> Vec<Block> {
     if mistakes.is_empty() {
         return Vec::new();
     }
     let entry = |mistake: &Mistaken| {
-        let mut entry = number(&mistake.numbers);
+        let mut entry =
+            if are_shapes { vec![Inline::text(extents(&mistake.numbers))] } else { number(&mistake.numbers) };
         entry.push(Inline::text(format!(": {}", mistake.says)));
         entry
     };

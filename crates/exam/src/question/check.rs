@@ -1,5 +1,7 @@
 //! A question checked as a whole: every formula parsed, typed and shaped, every reference leading somewhere.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
 use qkvet_spec::syntax::{Expr, ExprError, parse};
@@ -269,6 +271,7 @@ impl Checker<'_> {
                 }
                 self.prose_of(&place("answer.right"), Some(right), values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
+                self.distinct(std::iter::once(right).chain(wrong.iter().map(|one| &one.says)))?;
             }
             AnswerSpec::Statements(Statements { pick, right, wrong }) => {
                 if *pick < 2 || *pick > right.len() + wrong.len() || right.is_empty() || wrong.is_empty() {
@@ -280,6 +283,7 @@ impl Checker<'_> {
                 }
                 self.statements(&place("answer.right"), right, values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
+                self.distinct(right.iter().chain(wrong).map(|one| &one.says))?;
             }
             AnswerSpec::Ordering(ordering) => {
                 let Ordering { lines, strangers, .. } = ordering;
@@ -295,6 +299,7 @@ impl Checker<'_> {
                 }
                 self.all_prose(&place("answer.lines"), lines, values)?;
                 self.statements(&place("answer.strangers"), strangers, values)?;
+                self.distinct(lines.iter().chain(strangers.iter().map(|one| &one.says)))?;
             }
             AnswerSpec::Proof(proof) => {
                 self.known_law(&place("answer.law"), &proof.law)?;
@@ -406,6 +411,20 @@ impl Checker<'_> {
             let formula = Formula { text: written(expr), offset: text.offset };
             debug_assert!(parse(&formula.text).is_ok(), "{}", formula.text);
             values.insert(format!("{place} formula {}", at + 1), formula);
+        }
+        Ok(())
+    }
+
+    /// Whether no two of the texts that stand side by side are the same, but for spaces.
+    fn distinct<'f>(&self, texts: impl Iterator<Item = &'f Formula>) -> Result<(), SpecError> {
+        let mut seen = BTreeSet::new();
+        for text in texts {
+            let words = text.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !seen.insert(words.clone()) {
+                let at = text.offset.unwrap_or(0);
+                let message = format!("text: expected another than all beside it, got `{words}` twice");
+                return Err(SpecError::at(self.path, self.source, at..at + 1, &message, None));
+            }
         }
         Ok(())
     }

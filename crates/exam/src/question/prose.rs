@@ -122,7 +122,7 @@ fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
 
 impl Piece {
     /// The formulas of which it prints the value.
-    pub(super) fn values(&self) -> &[Expr] {
+    pub(crate) fn values(&self) -> &[Expr] {
         match self {
             Self::Value(expr) | Self::Figure(_, expr) => std::slice::from_ref(expr),
             Self::Equations(exprs) => exprs,

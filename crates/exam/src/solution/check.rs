@@ -45,6 +45,8 @@ pub struct CheckedSolution {
     pub solution: String,
     /// The first step with a slip.
     pub first: Option<&'static str>,
+    /// How many steps were not decided.
+    pub undecided: usize,
     /// All steps that were written.
     pub steps: Vec<CheckedStep>,
 }
@@ -66,11 +68,12 @@ pub fn check(written: &Written) -> CheckedSolution {
     let mut steps = Vec::new();
     for (step, entry) in &written.steps {
         let found = bases.step(*step, entry);
-        let (found, slip, says) = found.unwrap_or_else(|reason| (Found::Undecided, None, vec![reason.to_string()]));
+        let (found, slip, says) = found.unwrap_or_else(|reason| bases.alone(*step, entry, &reason));
         steps.push(CheckedStep { step: step.name(), place: entry.place.clone(), found, slip, says });
     }
     let first = steps.iter().find(|step| step.found == Found::Slip).map(|step| step.step);
-    CheckedSolution { solution: written.title.clone(), first, steps }
+    let undecided = steps.iter().filter(|step| step.found == Found::Undecided).count();
+    CheckedSolution { solution: written.title.clone(), first, undecided, steps }
 }
 
 impl Bases {
@@ -90,6 +93,31 @@ impl Bases {
             self.truth.set(step, &right?);
         }
         Ok(found)
+    }
+
+    /// What can be said of a step whose right value has no exact form here: whether it breaks a law, and whether it follows from what
+    /// is written before it.
+    fn alone(&mut self, step: Step, entry: &Entry, reason: &NoValue) -> (Found, Option<Slip>, Vec<String>) {
+        let laws = broken_laws(step, entry, &self.own);
+        let own = self.own.fill(step).and_then(|()| self.own.rows(step.formula()));
+        let stated: Vec<Vec<Real>> =
+            entry.rows.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        self.own.set(step, &stated);
+        self.unrounded.set(step, &stated);
+        match own {
+            _ if !laws.is_empty() => (Found::Slip, Some(Slip::Arithmetic), laws),
+            Ok(own) if (own.len(), own.first().map_or(0, Vec::len)) != entry.extents() => {
+                let (rows, cols) = (own.len(), own.first().map_or(0, Vec::len));
+                let got = entry.extents();
+                let says = format!("expected {rows} × {cols} numbers, got {} × {}", got.0, got.1);
+                (Found::Slip, Some(Slip::Extents), vec![says])
+            }
+            Ok(own) if all_stand_for(entry, &own) => {
+                let says = "follows from what is written before it, of which not all was decided".to_owned();
+                (Found::Follows, None, vec![says])
+            }
+            _ => (Found::Undecided, None, vec![reason.to_string()]),
+        }
     }
 
     /// What is found in a step, and its value before it was rounded.

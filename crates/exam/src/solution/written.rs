@@ -5,6 +5,7 @@ use qkvet_spec::{SpecError, nearest, parse_yaml};
 use serde::Deserialize;
 
 use super::names::{STEPS, Step};
+use crate::counted::counted;
 use crate::given::{Form, Layout, Stated, YamlNode, layout};
 
 /// Rows and columns of one matrix.
@@ -86,6 +87,10 @@ impl Written {
                 return Err(SpecError::plain(message));
             }
         }
+        fits(&given).map_err(|(name, message)| {
+            let at = file.given.get(&name).map_or(0, YamlNode::offset);
+            SpecError::at(path, source, at..at + 1, &format!("`{name}`: {message}"), None)
+        })?;
         let mut steps = Vec::new();
         for (name, node) in &file.steps {
             let Some(step) = Step::of_name(name) else {
@@ -105,6 +110,36 @@ impl Written {
         }
         Ok(Self { title: file.solution.unwrap_or_else(|| path.to_owned()), given, steps })
     }
+}
+
+/// Whether what is given can be multiplied; else the name of what does not fit, and why.
+fn fits(given: &IndexMap<String, Entry>) -> Result<(), (String, String)> {
+    let extents = |name: &str| given.get(name).map(Entry::extents);
+    let wrong = |name: &str, what: &str, expected: usize, got: usize| {
+        let message = format!("expected {}, got {}", counted(expected, what), counted(got, what));
+        Err((name.to_owned(), message))
+    };
+    if let Some((rows, cols)) = extents("scale").filter(|extents| *extents != (1, 1)) {
+        return Err(("scale".to_owned(), format!("expected one number, got {rows} × {cols}")));
+    }
+    // Rows and columns of queries, keys and values, and what was given for them.
+    let mut all = Vec::new();
+    for (name, weights) in [("Q", "W_Q"), ("K", "W_K"), ("V", "W_V")] {
+        match (extents(name), extents("X"), extents(weights)) {
+            (Some(own), ..) => all.push((name, own)),
+            (None, Some((n, d)), Some((rows, cols))) if rows == d => all.push((weights, (n, cols))),
+            (None, Some((_, d)), Some((rows, _))) => return wrong(weights, "row", d, rows),
+            _ => {}
+        }
+    }
+    let [(_, queries), (keys, of_keys), (values, of_values)] = all[..] else { return Ok(()) };
+    if queries.1 != of_keys.1 {
+        return wrong(keys, "column", queries.1, of_keys.1);
+    }
+    if of_keys.0 != of_values.0 {
+        return wrong(values, "row", of_keys.0, of_values.0);
+    }
+    Ok(())
 }
 
 fn unknown(path: &str, source: &str, (what, name): (&str, &str), node: &YamlNode, known: &[&str]) -> SpecError {

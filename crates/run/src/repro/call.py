@@ -5,9 +5,8 @@ def array(tensor, swapped=False):
     return swap(x) if swapped else x
 
 
-def laid(call, name):
+def laid(call, name, strided):
     """An input as it lay in memory."""
-    strided = call.get("strided", False)
     x = array(call[name], SWAPPED != strided)
     return x.swapaxes(1, 2) if strided else x
 
@@ -39,19 +38,30 @@ def answered(x, swapped):
 CHANGED = []  # whether a layer wrote into its own inputs
 
 
-def ask(call):
-    """One call, exactly as qkvet made it."""
+def put(call, strided):
+    """The inputs, their bits before the call, and what the function returned."""
     CHANGED.clear()
-    inputs = [laid(call, name) for name in ("query", "key", "value")]
+    inputs = [laid(call, name, strided) for name in ("query", "key", "value")]
     options = {name: array(x) if is_tensor(x) else x for name, x in call["options"].items()}
     inputs += [x for name, x in options.items() if is_tensor(call["options"][name])]
     before = [bits(x) for x in inputs]
     if LIMIT is not None:
         faulthandler.dump_traceback_later(LIMIT, exit=True)
     try:
-        result = function(*inputs[:3], **options)
+        return inputs, before, function(*inputs[:3], **options)
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+def ask(call):
+    """One call, exactly as qkvet made it: a function that raises an exception on views is given contiguous inputs."""
+    strided = call.get("strided", False)
+    try:
+        inputs, before, result = put(call, strided)
+    except (Exception, SystemExit):
+        if not strided:
+            raise
+        inputs, before, result = put(call, False)
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     answer = {"output": answered(results[0] if results else result, SWAPPED)}
     asked = [result["name"] for result in call["results"]]

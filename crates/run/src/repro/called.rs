@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use qkvet_spec::Call;
 use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, PythonCaller};
 use crate::process::ExecConfig;
-use crate::python::{Layout, PythonConfig, PythonInfo};
+use crate::python::{self, Arrays, Layout, PythonConfig, PythonInfo};
 
 /// A target and how it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,17 @@ impl Called {
     pub(crate) fn limit_s(&self) -> f64 {
         match self {
             Self::Python(CalledPython { limit_s, .. }) | Self::Exec(CalledExec { limit_s, .. }) => *limit_s,
+        }
+    }
+
+    /// Whether query, key and value of the call are put as views at first: by its shapes alone, so that it is known of calls that
+    /// came to nothing too.
+    pub(crate) fn gets_views(&self, call: &Call) -> bool {
+        match self {
+            Self::Python(CalledPython { info, .. }) => {
+                info.arrays != Arrays::Jax && !info.layer && python::gets_views(call)
+            }
+            Self::Exec(_) => false,
         }
     }
 

@@ -5,7 +5,7 @@ use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, Judge, evaluate, explains, refused_call};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Strides, Target, Tensor};
+use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Target, Tensor};
 
 /// One call with its results.
 pub(crate) struct JudgedCall {
@@ -13,7 +13,7 @@ pub(crate) struct JudgedCall {
     pub(crate) label: String,
     /// The call.
     pub(crate) call: Call,
-    /// Whether its inputs were views of which heads and positions lie exchanged in memory.
+    /// Whether it is put as views of which heads and positions lie exchanged in memory, until those raise an exception.
     pub(crate) strided: bool,
     /// Whether the target answered, every result lies within its limit, and the inputs are as they were.
     pub(crate) holds: bool,
@@ -36,7 +36,7 @@ pub(crate) struct JudgedResult {
 }
 
 /// The calls of `law` on `case`: those in `recorded` as they were answered, further ones answered by the simulator of the
-/// meaning.
+/// meaning. `gets_views` says which of them are put as views, whatever came of it.
 ///
 /// # Errors
 /// A law that asks for something impossible.
@@ -45,12 +45,13 @@ pub(crate) fn judged_calls(
     case: &Case,
     judge: Judge<'_>,
     recorded: &[CallRecord],
+    gets_views: &dyn Fn(&Call) -> bool,
 ) -> Result<Vec<JudgedCall>, String> {
     if let Some(call) = refused_call(law, case)? {
         return Ok(vec![JudgedCall {
             label: "attention(Q, K, V)".to_owned(),
+            strided: gets_views(&call),
             call,
-            strided: false,
             holds: false,
             results: Vec::new(),
         }]);
@@ -68,7 +69,7 @@ pub(crate) fn judged_calls(
             JudgedResult { want: result.want, label: result.label().into_owned(), expected, allowed, got }
         });
         let results = results.collect();
-        let strided = record.output.handling.strides == Strides::Transposed;
+        let strided = gets_views(&record.call);
         JudgedCall { label: record.label, call: record.call, strided, holds, results }
     };
     Ok(calls.into_iter().enumerate().map(judged).collect())

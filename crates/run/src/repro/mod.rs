@@ -171,10 +171,13 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
         "None".to_owned()
     };
     let format = story.calls.first().map_or("", |call| call.call.dtype().name());
-    let is_observed = |observation: Observation| story.law.law.observe == Some(observation);
-    let refusal = if is_observed(Observation::Refused) { string(&evidence.expected) } else { "None".to_owned() };
+    let refusal = if story.law.law.observe == Some(Observation::Refused) {
+        string(&evidence.expected)
+    } else {
+        "None".to_owned()
+    };
     format!(
-        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nSEES_INPUTS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
+        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
         string(story.case),
         string(story.title),
         string(&story.law.law.law),
@@ -182,7 +185,6 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
         string(format),
         python(story.verdict == Verdict::Crash && caller.is_inside()),
         python(story.verdict == Verdict::Nondet),
-        python(is_observed(Observation::InputsUnchanged)),
     )
 }
 
@@ -195,7 +197,7 @@ fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, sty
     let call = &judged.call;
     let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.label));
     if judged.strided {
-        out += "        \"strided\": True,  # heads and positions lie exchanged in memory\n";
+        out += "        \"strided\": True,  # views: heads and positions lie exchanged in memory\n";
     }
     for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
         out += &format!("        \"{name}\": {},\n", tensor(one, style));

@@ -7,7 +7,7 @@ use std::process::Command;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::interpret;
 use qkvet_spec::{
-    Call, CallOptions, Catalog, Dtype, Evidence, Meaning, Packed, Response, Target, Tensor, Verdict, Window,
+    Call, CallOptions, Catalog, Dtype, Evidence, Meaning, Packed, Response, Strides, Target, Tensor, Verdict, Window,
 };
 
 use super::calls::{JudgedCall, JudgedResult};
@@ -124,6 +124,32 @@ fn a_function_is_given_every_option_again() {
     let config = PythonConfig::new(&python, target.parse().expect("a target"));
     let info = PythonTarget::start(&config).expect("starts").info().clone();
     check(&python, &Called::Python(CalledPython::new(&config, info)));
+}
+
+/// The rule is written in two languages.
+#[test]
+fn what_is_put_as_views_is_known_beforehand() {
+    let Some(python) = python() else { return };
+    let target = format!("{EXAMPLES}/numpy_attention.py:attention");
+    let config = PythonConfig::new(&python, target.parse().expect("a target"));
+    let mut target = PythonTarget::start(&config).expect("starts");
+    let called = Called::Python(CalledPython::new(&config, target.info().clone()));
+    let mut n_views = 0;
+    for (b, heads) in (1..=12).flat_map(|b| [(b, 1), (b, 2)]) {
+        let call = Call {
+            query: tensor(&[b, heads, 3, 4], 3),
+            key: tensor(&[b, heads, 2, 4], 5),
+            value: tensor(&[b, heads, 2, 5], 7),
+            return_weights: false,
+            return_lse: false,
+            options: CallOptions::default(),
+        };
+        let Response::Output(output) = target.call(&call) else { panic!("no output") };
+        let is_views = output.handling.strides == Strides::Transposed;
+        assert_eq!(called.gets_views(&call), is_views, "{b} {heads}");
+        n_views += usize::from(is_views);
+    }
+    assert!((2..=10).contains(&n_views), "{n_views}");
 }
 
 #[test]

@@ -232,8 +232,10 @@ fn describe(
     let case = planned.case(scene.config)?;
     let id = planned.id(&case);
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
-    let Trace { token, replay, replay_anywhere, script, script_text } =
+    let Trace { token, replay, replay_anywhere, script, script_text, views } =
         trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
+    let causes: Vec<&str> = group.cause.as_deref().into_iter().chain(views).collect();
+    let cause = (!causes.is_empty()).then(|| causes.join("; "));
     let contract = scene.config.contracts.get(&planned.dtype()).copied();
     let telling = contract.filter(|_| depth == Depth::Numbers).map(|contract| Telling {
         meaning: scene.meaning,
@@ -261,7 +263,7 @@ fn describe(
         boundary: boundary_of(scene, group),
         reading: reading(scene, pass, group),
         structure: structure_of(scene, pass, group),
-        cause: group.cause.clone(),
+        cause,
         hint: group.hint.clone(),
         replay,
         replay_anywhere,

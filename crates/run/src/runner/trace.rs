@@ -2,7 +2,7 @@
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
-use qkvet_spec::{Case, CheckedLaw, Contract, Convention, Summary, Verdict};
+use qkvet_spec::{Case, CheckedLaw, Contract, Convention, Strides, Summary, Verdict};
 
 use super::findings::Scene;
 use super::pass::{Done, Pass};
@@ -10,11 +10,24 @@ use super::planned::{CaseSource, Planned};
 use super::store::{StoredCall, StoredFinding, names};
 use super::{RunConfig, RunError};
 use crate::python::{Arrays, Layout};
-use crate::repro::{Ground, Story, judged_calls, script};
+use crate::repro::{Ground, JudgedCall, Story, judged_calls, script};
 use crate::target::{Again, TargetKind};
 
 /// A longer script is not in the report.
 const MOST_SHOWN_BYTES: usize = 64 << 10;
+
+/// How the place of changed inputs begins; the call follows.
+const INPUTS_OF: &str = "inputs of ";
+
+/// What is wrong with the form of what is no array.
+const KIND_OF_RESULT: &str = "kind of result";
+
+/// Said of a call that was answered.
+const WERE_VIEWS: &str =
+    "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
+
+/// Said of a call that gave nothing, which may have come to its end on contiguous inputs after it raised an exception on views.
+const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were at first views of which heads and positions lie exchanged in memory (what raises an exception on those gets contiguous ones)";
 
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
@@ -38,6 +51,8 @@ pub(super) struct Trace {
     pub(super) script: Option<String>,
     /// The script, unless it is long.
     pub(super) script_text: Option<String>,
+    /// Where the inputs lay in memory, if they were views and nothing else tells it.
+    pub(super) views: Option<&'static str>,
 }
 
 /// Stores the case, writes the script, and says how to see the finding again.
@@ -46,12 +61,37 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
     let kept = keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
     let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
     let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
-    match write_script(scene, pass, seen, contract) {
+    let calls = contract.and_then(|contract| judged(scene, pass, seen, contract));
+    let kept = Trace { views: views(seen, calls.as_deref().unwrap_or_default()), ..kept };
+    match contract.zip(calls).and_then(|(contract, calls)| write_script(scene, pass, seen, contract, &calls)) {
         Some((path, text)) => {
             Trace { script: Some(path), script_text: Some(text).filter(|text| text.len() <= MOST_SHOWN_BYTES), ..kept }
         }
         None => kept,
     }
+}
+
+/// The calls of a target that runs in a process of its own, with what they must return.
+fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Contract) -> Option<Vec<JudgedCall>> {
+    let called = pass.called()?;
+    let judge = Judge { meaning: scene.meaning, contract };
+    judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &|call| called.gets_views(call)).ok()
+}
+
+/// What is to be said of the call that decided if it was put as views. Wrong numbers are asked again on contiguous inputs, and have
+/// a finding of their own.
+fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<&'static str> {
+    let evidence = seen.shown.evidence.as_ref()?;
+    if let Some(label) = evidence.place.strip_prefix(INPUTS_OF) {
+        let mut records = seen.shown.calls.iter();
+        let changed = records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
+        return (changed.output.handling.strides == Strides::Transposed).then_some(WERE_VIEWS);
+    }
+    let gave_nothing = matches!(seen.verdict, Verdict::Crash | Verdict::Timeout)
+        || evidence.broke_protocol
+        || evidence.form.as_deref() == Some(KIND_OF_RESULT);
+    let decided = calls.iter().find(|call| call.label == evidence.place)?;
+    (gave_nothing && decided.strided).then_some(WERE_VIEWS_FIRST)
 }
 
 /// Stores a case with what it is judged by, and says how to see it again.
@@ -68,14 +108,14 @@ pub(super) fn keep(
         let folder = folder.display().to_string();
         let folder = shell_words::quote(&folder);
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
-        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None };
+        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None, views: None };
     }
     if let Some(own) = config.target.kind.own() {
         // No command reaches what lives in another process.
         let contract = config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
         let again = |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
         let replay = token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
-        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None };
+        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None, views: None };
     }
     let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
     let kept = match pass.store() {
@@ -85,7 +125,7 @@ pub(super) fn keep(
     let by_id = format!("qkvet replay {id}");
     // A command that cannot work is not printed if there is one that can.
     let replay = if kept { by_id } else { replay_anywhere.clone().unwrap_or(by_id) };
-    Trace { script: None, script_text: None, token, replay, replay_anywhere }
+    Trace { script: None, script_text: None, token, replay, replay_anywhere, views: None }
 }
 
 /// Keeps the cases that stand for what contracts left undecided, and says how to see them again.
@@ -135,15 +175,14 @@ fn write_script(
     scene: &Scene<'_, '_>,
     pass: &Pass<'_>,
     seen: &Seen<'_>,
-    contract: Option<&Contract>,
+    contract: &Contract,
+    calls: &[JudgedCall],
 ) -> Option<(String, String)> {
-    let (store, contract) = (pass.store()?, contract?);
+    let store = pass.store()?;
     let (evidence, config) = (seen.shown.evidence.as_ref()?, scene.config);
     let (current, root) = (std::env::current_dir().ok()?, store.root()?);
     let called = pass.called()?;
     let caller = called.caller(Ground { current: &current, root: &root })?;
-    let judge = Judge { meaning: scene.meaning, contract };
-    let calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls).ok()?;
     let story = Story {
         case: seen.id,
         summary: qkvet_diagnose::describe_call(seen.case),
@@ -154,7 +193,7 @@ fn write_script(
         conventions: names(scene.conventions),
         contract,
         evidence,
-        calls: &calls,
+        calls,
         limit_s: called.limit_s(),
     };
     let text = script(&story, caller.as_ref());

@@ -1,13 +1,13 @@
-# Arrays of the three libraries: made from storage bits, read back as storage bits.
+# Arrays of the libraries: made from storage bits, read back.
 
 FLOATS = ("float64", "float32", "bfloat16", "float16")
 # Bytes of an element.
 SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "bool": 1, "int64": 8}
-# Names of formats, as far as they were asked for: NumPy spells them anew each time.
+# Names of formats, once asked for: NumPy spells them anew each time.
 NAMES = {}
-# NumPy's formats by name, as far as they were asked for.
+# NumPy's formats by name, once asked for.
 KINDS = {}
-# Libraries of types, as far as they were asked for.
+# Libraries of types, once asked for.
 LIBRARY_OF = {}
 # Larger tensors go by file.
 INLINE_LIMIT = 2**18

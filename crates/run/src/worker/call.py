@@ -1,19 +1,20 @@
-# One call of the function: from storage bits to arrays, to keyword arguments, and back to storage bits.
+# One call of the function, from storage bits to storage bits.
 
 INPUTS = ("query", "key", "value")
 
 
 def gets_views(given):
     """By shape: what laws compare bit for bit is put alike."""
-    shapes = [given[name][1] for name in INPUTS]
-    return zlib.crc32(str(shapes).encode()) >> 31 and any(min(shape[1:3]) > 1 for shape in shapes)
+    query, key = given["query"][1], given["key"][1]
+    return (query[1] > 1 < query[2] or key[1] > 1 < key[2]) and zlib.crc32(str((query, key)).encode()) >> 31
 
 
-def begin(array):
-    """Where an array lies; 0 if it does not say."""
-    if hasattr(array, "data_ptr"):
-        return array.data_ptr()
-    return getattr(array, "__array_interface__", {"data": (0,)})["data"][0]
+def share(array, other):
+    """Whether two arrays may share memory."""
+    kind = shape_of(array) and LIBRARY_OF[type(array)]
+    if kind == "torch":
+        return type(other) is type(array) and array.data_ptr() == other.data_ptr() != 0
+    return kind == "numpy" and sys.modules[kind].may_share_memory(array, other)
 
 
 class Caller:
@@ -122,7 +123,8 @@ class Caller:
         try:
             answer = {"status": "ok", "tensors": self.collect(result, want)}
             reuses = self.reuses(result, answer["tensors"]["output"][2])
-            answer["python"] = {"strides": strides, "reuses_result": reuses}
+            if reuses or strides != "contiguous":
+                answer["python"] = {"strides": strides, "reuses_result": reuses}
             answer["inputs_unchanged"] = getattr(self.function, "inputs_unchanged", True) and all(
                 self.unchanged(name, tensors[name], forms[name], raws[name]) for name in tensors
             )
@@ -159,9 +161,9 @@ class Caller:
     def reuses(self, result, raw):
         """Whether the result replaced the one before, held here."""
         array = result[0] if isinstance(result, (tuple, list)) else result
-        at, kept = begin(array), self.kept
-        self.kept = (array, at, raw) if len(raw) <= INLINE_LIMIT else None
-        return kept is not None and kept[1] == at != 0 and read(kept[0], self.swapped) != kept[2]
+        kept = self.kept
+        self.kept = (array, raw) if len(raw) <= INLINE_LIMIT else None
+        return kept is not None and share(array, kept[0]) and read(kept[0], self.swapped) != kept[1]
 
     def unchanged(self, name, array, form, raw):
         swap = self.swapped and name in INPUTS

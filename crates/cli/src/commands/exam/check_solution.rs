@@ -9,7 +9,7 @@ use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
 
 use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
 use crate::commands::launch::write_text;
-use crate::exit::{FINDINGS, Failure, HELD};
+use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
 
 pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
     let path = args.file.display().to_string();
@@ -25,7 +25,11 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
             write_text(&format!("{text}\n"))?;
         }
     }
-    Ok(ExitCode::from(if checked.first.is_some() { FINDINGS } else { HELD }))
+    Ok(ExitCode::from(match (checked.first, checked.undecided) {
+        (Some(_), _) => FINDINGS,
+        (None, 0) => HELD,
+        (None, _) => NOTHING,
+    }))
 }
 
 fn print(checked: &CheckedSolution) {
@@ -50,6 +54,9 @@ fn print(checked: &CheckedSolution) {
     match checked.first {
         Some(first) => {
             say!("{slips} of {} steps with a slip; the first is in {first}", checked.steps.len())
+        }
+        None if checked.undecided > 0 => {
+            say!("no slip seen in {} steps, of which {} not decided", checked.steps.len(), checked.undecided);
         }
         None => say!("no slip in {} steps", checked.steps.len()),
     }

@@ -11,7 +11,7 @@ use crate::question::{Piece, prose};
 const PLACES: usize = 4;
 
 /// The words with the formulas in them and the values of one instance.
-pub(super) fn plain(text: &Formula, worked: &Worked) -> String {
+pub(crate) fn plain(text: &Formula, worked: &Worked) -> String {
     let value = |expr: &Expr| {
         let value = worked.value(expr).ok()?;
         let numbers = of_value(&value, None).or_else(|_| of_value(&value, Some(PLACES))).ok()?;

@@ -1,0 +1,174 @@
+//! Whether a design has its property: exactly, and where that decides nothing by enclosures.
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use qkvet_engine::ball::Ball;
+use qkvet_prove::exact::Value;
+use qkvet_prove::render::{Style, render};
+use qkvet_spec::Catalog;
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
+
+use super::part::Asked;
+use crate::answer::{Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard, work_from};
+use crate::generate::nothing;
+
+/// Decimals that a sheet prints values with in its words.
+const SHEET: usize = 4;
+
+/// Decimals of both sides of an inequality that fails: the first with which they differ.
+const SHOWN: [usize; 4] = [6, 12, 24, 40];
+
+/// Digits of a whole number that is exact in binary64.
+const EXACT: usize = 15;
+
+/// What is known of an answer.
+pub(super) enum Decided {
+    /// It has the property.
+    Has,
+    /// It does not, and which inequality fails.
+    Lacks(String),
+    /// Neither is certain, and why.
+    Undecided(String),
+}
+
+/// Decides `distance ≤ most` with `own` where the example stood. What is within the bound that the sheet prints has the property too.
+pub(super) fn decide(asked: &Asked<'_>, own: &IndexMap<String, Value>, distance: &Expr, most: &Expr) -> Decided {
+    let printed = asked.worked.value(most).ok().and_then(|value| side(&value, SHEET));
+    let within = printed.as_deref().and_then(exactly);
+    let bounds = bounded(distance);
+    match exact(asked, own, &bounds, (most, within.as_ref())) {
+        Ok(decided) => decided,
+        Err(reason) => enclosed(asked, own, &bounds, (most, within.as_ref())).unwrap_or(Decided::Undecided(reason)),
+    }
+}
+
+/// The exact route; an error where it decides nothing.
+fn exact(
+    asked: &Asked<'_>,
+    own: &IndexMap<String, Value>,
+    bounds: &[Bounded],
+    (most, within): (&Expr, Option<&Expr>),
+) -> Result<Decided, String> {
+    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own).map_err(|error| error.to_string())?;
+    let mut fails = Vec::new();
+    for bound in bounds {
+        let is_within = |most: &Expr| worked.holds(&at_most(&bound.of, most));
+        if within.is_some_and(|within| is_within(within) == Ok(true)) {
+            continue;
+        }
+        if !is_within(most).map_err(|error| error.to_string())? {
+            let (left, right) = sides(&worked, &bound.of, most);
+            fails.push(failure(asked.drawn, bound, most, &left, &right));
+        }
+    }
+    Ok(if fails.is_empty() { Decided::Has } else { Decided::Lacks(fails.join("; ")) })
+}
+
+/// Both sides to so many decimals that they differ, each digit certain.
+fn sides(worked: &Worked, left: &Expr, right: &Expr) -> (String, String) {
+    let at = |places: usize| {
+        let of = |expr: &Expr| worked.value(expr).ok().and_then(|value| side(&value, places)).unwrap_or_default();
+        (of(left), of(right))
+    };
+    SHOWN.map(at).into_iter().find(|(left, right)| left != right).unwrap_or_else(|| at(SHOWN[0]))
+}
+
+/// The other route: both sides in balls. Nothing where they are too wide, or the answer is not exact in binary64.
+fn enclosed(
+    asked: &Asked<'_>,
+    own: &IndexMap<String, Value>,
+    bounds: &[Bounded],
+    (most, within): (&Expr, Option<&Expr>),
+) -> Option<Decided> {
+    static CATALOG: LazyLock<Option<Catalog>> = LazyLock::new(|| Catalog::embedded().ok());
+    let mut law = asked.question.law.clone();
+    for (name, value) in own {
+        let at = law.lets.iter().position(|(other, _)| other == name)?;
+        law.lets[at].1 = literal(value)?;
+    }
+    let exprs: Vec<&Expr> = bounds.iter().map(|bound| &bound.of).chain([most]).chain(within).collect();
+    let balls = enclosed_all(&law, &exprs, asked.drawn, standard(), CATALOG.as_ref()?).ok()?;
+    let balls: Vec<Ball> =
+        balls.into_iter().map(|ball| Some(*ball.ok()?.1.first()?.first()?)).collect::<Option<_>>()?;
+    let (left, right) = balls.split_at_checked(bounds.len())?;
+    let mut fails = Vec::new();
+    for (bound, left) in bounds.iter().zip(left) {
+        if right.iter().any(|right| left.high() <= right.low()) {
+            continue;
+        }
+        if !right.iter().all(|right| left.low() > right.high()) {
+            return None;
+        }
+        let digits =
+            |ball: Ball, places| rounded(&(true, vec![vec![ball]]), places).ok()?.rows.first()?.first().cloned();
+        let most = (*left, *right.first()?);
+        let shown = [6, 9, 12, 5, 4, 3, 2, 1, 0].into_iter().find_map(|places| {
+            let (left, right) = (digits(most.0, places)?, digits(most.1, places)?);
+            (left != right).then_some((left, right))
+        });
+        let (left, right) = shown.unwrap_or_default();
+        fails.push(failure(asked.drawn, bound, exprs[bounds.len()], &left, &right));
+    }
+    Some(if fails.is_empty() { Decided::Has } else { Decided::Lacks(fails.join("; ")) })
+}
+
+/// A value as a formula.
+fn literal(value: &Value) -> Option<Expr> {
+    let numbers = of_value(value, Some(0)).ok()?;
+    let is_exact = |text: &String| text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= EXACT);
+    if !numbers.exact.iter().flatten().all(is_exact) {
+        return None;
+    }
+    if numbers.scalar {
+        return parse(numbers.exact.first()?.first()?).ok();
+    }
+    let joined = |function: &str, parts: Vec<String>| {
+        parts.into_iter().reduce(|left, right| format!("{function}({left}, {right})"))
+    };
+    let row = |row: &Vec<String>| joined("hcat", row.iter().map(|cell| format!("({cell}) * ones(1, 1)")).collect());
+    parse(&joined("vcat", numbers.exact.iter().map(row).collect::<Option<_>>()?)?).ok()
+}
+
+/// What is said of an inequality that fails.
+fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, left: &str, right: &str) -> String {
+    let inequality = render(&with_numbers(&at_most(&bound.shown, most), drawn), Style::Unicode);
+    let sides = if left == right { String::new() } else { format!(": the left side is {left}, the right {right}") };
+    format!("`{inequality}` does not hold{sides}")
+}
+
+fn at_most(left: &Expr, right: &Expr) -> Expr {
+    Expr { kind: ExprKind::Binary(BinaryOp::Le, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 }
+}
+
+/// A formula with the sheet's numbers for the names of those that are drawn.
+fn with_numbers(expr: &Expr, drawn: &Drawn) -> Expr {
+    let of = |expr: &Expr| with_numbers(expr, drawn);
+    let kind = match &expr.kind {
+        #[expect(clippy::cast_precision_loss, reason = "extents are small")]
+        ExprKind::Name(name) => match (drawn.parameters.get(name), drawn.size(name)) {
+            (Some(Parameter::Number(x)), _) if *x >= 0.0 => ExprKind::Number(*x),
+            (None, Some(extent)) => ExprKind::Number(extent as f64),
+            _ => expr.kind.clone(),
+        },
+        ExprKind::Unary(op, x) => ExprKind::Unary(*op, Box::new(of(x))),
+        ExprKind::Binary(op, x, y) => ExprKind::Binary(*op, Box::new(of(x)), Box::new(of(y))),
+        ExprKind::Transpose(x) => ExprKind::Transpose(Box::new(of(x))),
+        ExprKind::Apply { function, args, named } => {
+            ExprKind::Apply { function: function.clone(), args: args.iter().map(of).collect(), named: named.clone() }
+        }
+        other => other.clone(),
+    };
+    Expr { kind, span: expr.span.clone() }
+}
+
+/// A number to so many decimals.
+fn side(value: &Value, places: usize) -> Option<String> {
+    of_value(value, Some(places)).ok()?.rows.first()?.first().cloned()
+}
+
+/// A decimal as a fraction.
+fn exactly(decimal: &str) -> Option<Expr> {
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
+    parse(&format!("{whole}{fraction} / 1{}", "0".repeat(fraction.len()))).ok()
+}
