@@ -202,7 +202,7 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1d: 0.5989", Verdict::Right, 2.0, ""),
         ("1e: [[0.5, -1/2]]", Verdict::Right, 2.0, "property"),
         ("1e: {q: [0.5, 0.5]}", Verdict::Right, 2.0, "property"),
-        ("1e: \"q = [0.5, 0.6]\"", Verdict::Wrong, 0.0, "1.100000 away"),
+        ("1e: \"q = [0.5, 0.6]\"", Verdict::Wrong, 0.0, "left side is 1.100000, the right 1.000000"),
         ("1e: {p: [0.5, 0.5]}", Verdict::Unreadable, 0.0, "expected q, got `p`"),
         ("1e: [1, 2, 3]", Verdict::Unreadable, 0.0, "expected 1 × 2"),
         ("1f: g * 2", Verdict::Right, 1.0, ""),
