@@ -66,7 +66,7 @@ fn every_format_is_made_again_from_the_last_run() {
 #[test]
 fn a_report_that_is_not_there_is_said_to_be_so() {
     let folder = folder();
-    run(folder.path(), &["report"]).expect(2, &["report.json: expected a readable file, got none\nhint:"]);
+    run(folder.path(), &["report"]).expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
     std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
     run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
     let whole = include_str!("../../crates/report/tests/report.json");

@@ -225,10 +225,10 @@ fn a_target_that_changed_is_not_joined_without_a_word() {
     let gone = "target.py: expected what the shards ran, got no file";
     let elsewhere = run(path, &["merge", ".qkvet/shards"]);
     assert!(!elsewhere.expect(0, &[]).stderr.contains("target.py"), "{}", elsewhere.stderr);
-    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &[&format!("error: {gone}"), "hint: run it where"]);
+    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["hint: run it where", &format!("error: {gone}")]);
     let accept = ["snapshot", "accept", "--from", ".qkvet/shards", "--all", "--snapshot", "gone.yaml"];
     qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(accept).env_remove("CI"))
-        .expect(0, &[&format!("notice: {gone}"), "added"]);
+        .expect(0, &["added", &format!("notice: {gone}")]);
     std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o")).expect("a file");
     check(path, "target.py:attention", &[&args[..], &["--shard", "2/3"]].concat()).expect(1, &["FAIL"]);
     let mixed = [
@@ -309,7 +309,10 @@ fn shards_that_do_not_belong_together_are_errors() {
     }
     spoiled(
         &format!("{text}more\n"),
-        &[&format!("line {}: expected an answer, got: text that is no JSON at column 1", lines.len() + 1)],
+        &[
+            "spoiled.jsonl",
+            &format!("line {}: expected an answer, got: text that is no JSON at column 1", lines.len() + 1),
+        ],
     );
     spoiled("", &["got an empty file"]);
     spoiled("{}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
