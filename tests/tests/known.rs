@@ -64,7 +64,7 @@ fn what_is_known_does_not_fail_until_it_is_gone() {
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
         .expect(0, &["QK301", "1 added"]);
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
-        .expect(0, &["0 added, 1 there before"]);
+        .expect(0, &["0 added, 1 known already"]);
     assert!(
         text(folder).contains("finding: QK301\n    reason: \"kernel 7 does it so: \\\"old\\\"\"\n"),
         "{}",
@@ -191,6 +191,36 @@ fn what_nobody_looked_at_is_not_known() {
     check(folder, FAULT, &["--dtype", "float16"]).expect(1, &["FAIL  QK301"]);
     // It is gone as soon as a run of that format does not show it.
     check(folder, "builtin:flash", &["--dtype", "float16"]).expect(0, &[]);
+}
+
+#[test]
+fn what_is_known_already_is_written_once() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    check(folder, FAULT, &["--dtype", "float32"]).expect(1, &["FAIL  QK301"]);
+    let add = |words: &[&str]| at_home(folder, &[&["known", "add", "--today", "2026-05-01"], words].concat());
+    add(&["--reason", "old"]).expect(0, &["1 added"]);
+    let once = text(folder);
+    // Another reason for the same finding, of the same run; the entry said so, by hand; and one that is over.
+    let again = ["known already: QK301", "0 added, 1 known already", "hint: a reason"];
+    add(&["--reason", "other"]).expect(0, &again);
+    add(&["--reason", "other", "--expires", "2026-06-01", "--target", "*"]).expect(0, &again);
+    assert_eq!(text(folder), once);
+    let over = once.trim_end().to_owned() + "\n    expires: 2026-04-30\n";
+    std::fs::write(folder.join(FILE), &over).expect("a file");
+    add(&["--reason", "other"])
+        .expect(0, &["known already: target builtin:fault/weights-not-normalized", "0 added, 1 known already"]);
+    assert_eq!(text(folder), over);
+    // An entry by hand covers what the run found, and is written once too.
+    std::fs::remove_file(folder.join(FILE)).expect("it was there");
+    let by_hand = ["--law", "*", "--finding", "QK3*", "--reason", "old"];
+    add(&by_hand).expect(0, &["1 added"]);
+    let once = text(folder);
+    add(&[&by_hand[..5], &["other"]].concat()).expect(0, &["0 added, 1 known already"]);
+    add(&["--reason", "other"]).expect(0, &again);
+    assert_eq!(text(folder), once);
+    // What nobody knows yet is added beside what is known.
+    add(&["--law", "value", "--finding", "QK301", "--reason", "new"]).expect(0, &["1 added"]);
 }
 
 #[test]

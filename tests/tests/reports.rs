@@ -66,7 +66,7 @@ fn every_format_is_made_again_from_the_last_run() {
 #[test]
 fn a_report_that_is_not_there_is_said_to_be_so() {
     let folder = folder();
-    run(folder.path(), &["report"]).expect(2, &["expected a JSON report", "hint:"]);
+    run(folder.path(), &["report"]).expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
     std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
     run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
     let whole = include_str!("../../crates/report/tests/report.json");
@@ -78,7 +78,9 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
             whole.replacen("\"verdict\": \"FAIL\"", "\"verdict\": \"FAUL\"", 1),
             "got: unknown word `FAUL`, expected one of `PASS`",
         ),
-        ("\u{0}".to_owned(), "expected value at line 1"),
+        ("\u{0}".to_owned(), "got: text that is no JSON at line 1"),
+        ("{}".to_owned(), "got: no `run` at line 1"),
+        (format!("{whole}x"), "got: more text behind its end at line"),
     ] {
         assert_ne!(text, whole);
         std::fs::write(folder.path().join("bad.json"), text).expect("a file");

@@ -220,6 +220,16 @@ fn a_target_that_changed_is_not_joined_without_a_word() {
     after.expect(0, &["notice: target.py: expected what the shards ran (sha256:", "hint: it was changed since"]);
     assert_eq!(after.stdout, before.stdout);
     run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["error: target.py: expected what the shards ran"]);
+    // Where shards are joined the target need not be, unless it is asked; who takes its cases over is told.
+    std::fs::remove_file(path.join("target.py")).expect("it was there");
+    let gone = "target.py: expected what the shards ran, got no file";
+    let elsewhere = run(path, &["merge", ".qkvet/shards"]);
+    assert!(!elsewhere.expect(0, &[]).stderr.contains("target.py"), "{}", elsewhere.stderr);
+    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["hint: run it where", &format!("error: {gone}")]);
+    let accept = ["snapshot", "accept", "--from", ".qkvet/shards", "--all", "--snapshot", "gone.yaml"];
+    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(accept).env_remove("CI"))
+        .expect(0, &["added", &format!("notice: {gone}")]);
+    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o")).expect("a file");
     check(path, "target.py:attention", &[&args[..], &["--shard", "2/3"]].concat()).expect(1, &["FAIL"]);
     let mixed = [
         "target.py at .qkvet/shards/2-of-3.jsonl: expected what the target was at .qkvet/shards/1-of-3.jsonl (sha256:",
@@ -291,6 +301,19 @@ fn shards_that_do_not_belong_together_are_errors() {
     let lines: Vec<&str> = text.lines().collect();
     spoiled(&lines[..lines.len() - 1].join("\n"), &["spoiled.jsonl", "the file is cut off"]);
     spoiled(&text[..text.len() - 20], &["spoiled.jsonl", &format!("line {}", lines.len())]);
+    for cut in [5, 20, 200, lines[0].len() - 1] {
+        spoiled(
+            &text[..cut],
+            &["spoiled.jsonl: line 1: expected what was run", "the file is cut off", "hint: copy it"],
+        );
+    }
+    spoiled(
+        &format!("{text}more\n"),
+        &[
+            "spoiled.jsonl",
+            &format!("line {}: expected an answer, got: text that is no JSON at column 1", lines.len() + 1),
+        ],
+    );
     spoiled("", &["got an empty file"]);
     spoiled("{}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
     spoiled(&text.replacen("qkvet-shard/1", "qkvet-shard/2", 1), &["expected qkvet-shard/1, got `qkvet-shard/2`"]);

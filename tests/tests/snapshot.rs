@@ -198,7 +198,9 @@ fn a_partial_run_deletes_nothing() {
     let failing = text(&path).matches(": FAIL ").count();
     assert_eq!(failing, 1, "the case that it stopped at");
     // A case that is no more stays until a whole run removes it on request.
+    let n_first: usize = read(&path).parts[0].cases.values().map(|entries| entries.len()).sum();
     let gone = whole.replacen("      value:\n", "      value:\n        c-0000000000000000: PASS 2^-3\n", 1);
+    let gone = gone.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
     std::fs::write(&path, &gone).expect("a file");
     let check = ["snapshot", "check", "builtin:standard", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
     let dtypes = ["--dtype", "float32,float16"];
@@ -300,18 +302,21 @@ fn wrong_files_are_told() {
     let folder = folder.path();
     let check = smoke(&["snapshot", "check", "builtin:flash", "--snapshot", "s.yaml"]);
     at_home(folder, &check).expect(2, &["snapshot at s.yaml: expected a readable file", "snapshot record"]);
-    at_home(folder, &["snapshot", "diff"]).expect(2, &["expected a JSON report"]);
+    at_home(folder, &["snapshot", "diff"]).expect(2, &["report at ", "expected a readable file, got none"]);
     let part = "  - {device: cpu, suite: smoke, seed: 0, dtype: float32, contract: f32, conventions: [], qkvet: '0', cases: {value: {c-0: PASS}}}\n";
     let head = "format: qkvet-snapshot/1\ntarget: x\nparts:\n";
+    let remove = "remove it first: `qkvet snapshot record TARGET`";
     for (text, part) in [
         (String::new(), "empty file"),
-        ("format: qkvet-snapshot/2\ntarget: x\nparts: []\n".to_owned(), "expected qkvet-snapshot/1"),
+        (String::new(), remove),
+        ("format: qkvet-snapshot/3\ntarget: x\nparts: []\n".to_owned(), "expected qkvet-snapshot/2"),
         (format!("{head}{part}{part}"), "expected once, got twice"),
         (format!("{head}{}", part.replace("PASS", "FINE")), "expected `VERDICT BAND FINDING`"),
         (format!("{head}{}", part.replace("seed", "sed")), "did you mean `seed`?"),
         (format!("{head}{}", part.replace("{c-0: PASS}", "{c-0: PASS, c-0: FAIL}")), "duplicate"),
-        (format!("{head}{}", part.trim_end()), "the file is cut off\nhint: take the file from version control again"),
+        (format!("{head}{}", part.trim_end()), "the file is cut off\nhint: take it from version control again"),
         (format!("{head}  - [cpu]\n"), "expected `key: value`"),
+        (format!("{head}  - [cpu]\n"), remove),
         ("format: qkvet-snapshot/1\ntarget: x\nparts: {}\n".to_owned(), "expected a list"),
         ("a: &a [x]\nb: [*a".to_owned(), "error"),
     ] {
@@ -324,6 +329,12 @@ fn wrong_files_are_told() {
             "what cannot be read is not replaced"
         );
     }
+    std::fs::write(folder.join("s.yaml"), b"format: \xff\n").expect("a file");
+    at_home(folder, &check).expect(2, &["bytes that are no text", remove]);
+    std::fs::remove_file(folder.join("s.yaml")).expect("it was there");
+    std::fs::create_dir(folder.join("s.yaml")).expect("a folder");
+    at_home(folder, &check).expect(2, &["expected a readable file", remove]);
+    std::fs::remove_dir(folder.join("s.yaml")).expect("it was there");
     std::fs::write(folder.join("s.yaml"), format!("{head}{part}")).expect("a file");
     at_home(folder, &check).expect(4, &["1 missing", "nothing was compared"]);
     at_home(folder, &[&check[..], &["--known", "k.yaml"]].concat())
@@ -334,6 +345,61 @@ fn wrong_files_are_told() {
     assert!(json["snapshot"]["changes"].as_array().is_some_and(|changes| !changes.is_empty()));
     at_home(folder, &["report", "--format", "markdown"]).expect(0, &["## Snapshot", "nothing was compared"]);
     at_home(folder, &["report", "--format", "html"]).expect(0, &["<h2 id=\"snapshot-title\">Snapshot</h2>"]);
+}
+
+#[test]
+fn a_snapshot_that_lost_lines_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let path = folder.join("s.yaml");
+    let with = |command: &str, words: &[&str]| {
+        let of = ["snapshot", command, "builtin:flash", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
+        at_home(folder, &[&of[..], &["--law", "value", "--dtype", "float32,float16"], words].concat())
+    };
+    with("record", &[]).expect(0, &["added"]);
+    let whole = text(&path);
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let n = cases(&read(&path));
+    let n_first: usize = read(&path).parts[0].cases.values().map(|entries| entries.len()).sum();
+    assert!(n > 10 && whole.ends_with("\nend: true\n"), "{whole}");
+    // Cut at any line boundary, that of a part included, it is no snapshot; nor is it with any case gone or there twice.
+    for (at, line) in lines.iter().enumerate() {
+        let error = read_snapshot("s.yaml", &lines[..at].concat()).expect_err("a part of a file").to_string();
+        assert!(error.contains("remove it first"), "{at}: {error}");
+        if line.trim_start().starts_with("c-") {
+            let without = [&lines[..at], &lines[at + 1..]].concat().concat();
+            let error = read_snapshot("s.yaml", &without).expect_err("a case less").to_string();
+            assert!(error.contains("(its `total`), got ") && error.contains("lines were lost"), "{error}");
+        }
+    }
+    let first = lines.iter().position(|line| line.trim_start().starts_with("c-")).expect("a case");
+    std::fs::write(&path, lines[..first + 2].concat()).expect("a file");
+    in_ci(folder, &["snapshot", "check", "builtin:flash", "--suite", "smoke", "-q", "--snapshot", "s.yaml"])
+        .expect(2, &["expected `end: true` as its last line, got none: the file is cut off", "remove it first"]);
+    with("record", &[])
+        .expect(2, &["the file is cut off\nhint: take it from version control again, or remove it first"]);
+    // A merge that added cases says what to write.
+    let more = whole.replacen("      value:\n", "      value:\n        c-0000000000000000: PASS 2^-3\n", 1);
+    std::fs::write(&path, &more).expect("a file");
+    let told = with("check", &[]);
+    told.expect(2, &["if two branches that added cases were merged"]);
+    assert!(told.stderr.contains(&format!("write `total: {}` there", n_first + 1)), "{}", told.stderr);
+    let mended = more.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
+    assert_eq!(cases(&read_snapshot("s.yaml", &mended).unwrap_or_else(|error| panic!("{error}"))), n + 1);
+
+    // A file of before is read, and written as one of today on request, be it without another change.
+    let keep = |line: &&&str| !line.trim_start().starts_with("total: ") && !line.starts_with("end: ");
+    let old: String = lines.iter().filter(keep).map(|line| line.replace("snapshot/2", "snapshot/1")).collect();
+    std::fs::write(&path, &old).expect("a file");
+    with("check", &[]).expect(0, &["no change", "notice: snapshot at s.yaml: it does not say", "snapshot accept`"]);
+    assert_eq!(text(&path), old);
+    at_home(folder, &["snapshot", "accept"]).expect(0, &["says how many cases it has from now on"]);
+    assert_eq!(text(&path), whole);
+    let same = with("check", &[]);
+    assert!(!same.expect(0, &["no change"]).stderr.contains("notice"), "{}", same.stderr);
+    std::fs::write(&path, &old).expect("a file");
+    with("record", &[]).expect(0, &["says how many cases it has from now on"]);
+    assert_eq!(text(&path), whole);
 }
 
 #[test]

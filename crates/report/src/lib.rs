@@ -43,8 +43,8 @@ pub use probe::{probe_json, probe_text, probe_yaml};
 pub use progress::Progress;
 pub use sarif::sarif;
 pub use snapshot::{
-    ChangeGroup, PLAIN_DEVICE, Written, accept, change_groups, compare, is_about, new_snapshot, read_snapshot,
-    snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
+    ChangeGroup, DAMAGED_HINT, PLAIN_DEVICE, Written, accept, change_groups, compare, is_about, new_snapshot,
+    read_snapshot, snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
 };
 pub use stream::{LiveStream, ndjson, ndjson_end};
 pub use terminal::{ReportStyle, coverage, exit_line, finding, render, render_in};

@@ -6,6 +6,9 @@ pub fn json_trouble(message: &str) -> String {
     if let Some(inside) = text.strip_prefix("EOF while parsing ") {
         return format!("a file that is cut off in {inside}{place}");
     }
+    if let Some(text) = malformed(text) {
+        return format!("{text}{place}");
+    }
     let (got, expected) = match text.split_once(", expected ") {
         Some((got, expected)) => (got, Some(named(expected))),
         None => (text, None),
@@ -26,6 +29,25 @@ pub fn json_trouble(message: &str) -> String {
         }
     }
     expected.map_or_else(|| format!("{got}{place}"), |expected| format!("{got}, expected {expected}{place}"))
+}
+
+/// What a text is that is no JSON, or that has other keys than it should.
+fn malformed(text: &str) -> Option<String> {
+    for (theirs, ours) in
+        [("missing field ", "no "), ("unknown field ", "unknown key "), ("duplicate field ", "twice ")]
+    {
+        if let Some(rest) = text.strip_prefix(theirs) {
+            return Some(format!("{ours}{rest}"));
+        }
+    }
+    Some(match text {
+        "expected value" | "expected ident" => "text that is no JSON".to_owned(),
+        "trailing characters" => "more text behind its end".to_owned(),
+        "trailing comma" => "a comma with nothing behind it".to_owned(),
+        "key must be a string" => "a key without quotes".to_owned(),
+        _ if text.starts_with("expected ") => format!("text that is no JSON, {text}"),
+        _ => return None,
+    })
 }
 
 /// What was expected.
@@ -83,8 +105,11 @@ mod tests {
                 "unknown variant `FAUL`, expected one of `PASS`, `FAIL`",
                 "unknown word `FAUL`, expected one of `PASS`, `FAIL`",
             ),
-            ("missing field `run` at line 1 column 2", "missing field `run` at line 1 column 2"),
-            ("expected `,` or `]` at line 1 column 8", "expected `,` or `]` at line 1 column 8"),
+            ("missing field `run` at line 1 column 2", "no `run` at line 1 column 2"),
+            ("unknown field `x`, expected `y` at line 1 column 2", "unknown key `x`, expected `y` at line 1 column 2"),
+            ("expected value at line 1 column 1", "text that is no JSON at line 1 column 1"),
+            ("trailing characters at line 2 column 1", "more text behind its end at line 2 column 1"),
+            ("expected `,` or `]` at line 1 column 8", "text that is no JSON, expected `,` or `]` at line 1 column 8"),
         ] {
             assert_eq!(json_trouble(message), told);
         }

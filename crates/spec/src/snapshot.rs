@@ -11,18 +11,31 @@ use serde::{Deserialize, Serialize};
 use crate::Verdict;
 
 /// Name and version of the format.
-pub const SNAPSHOT_FORMAT: &str = "qkvet-snapshot/1";
+pub const SNAPSHOT_FORMAT: &str = "qkvet-snapshot/2";
+
+/// The one before, which does not say how many cases there are.
+const OLD_FORMAT: &str = "qkvet-snapshot/1";
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// `qkvet-snapshot/1`.
+    /// `qkvet-snapshot/2`; `qkvet-snapshot/1` has neither `total` nor `end`.
     pub format: String,
     /// The target that was recorded, as the user wrote it.
     pub target: String,
     /// A part for each format, by device, suite, seed, contract and conventions.
     pub parts: Vec<SnapshotPart>,
+    /// `true`, on the last line: a file without it is cut off.
+    #[serde(default)]
+    pub end: bool,
+}
+
+impl Snapshot {
+    /// Whether it was read from a file of the format before.
+    pub fn is_old(&self) -> bool {
+        self.format == OLD_FORMAT
+    }
 }
 
 /// Cases that were run in the same way.
@@ -46,6 +59,9 @@ pub struct SnapshotPart {
     /// Codes of findings below, with their titles.
     #[serde(default)]
     pub findings: IndexMap<String, String>,
+    /// How many cases the file says that follow; who writes it counts them.
+    #[serde(default)]
+    pub total: Option<usize>,
     /// By law: case id → `VERDICT BAND FINDING sha256:DIGEST`, all but the verdict as far as there is one.
     pub cases: IndexMap<String, IndexMap<String, SnapshotEntry>>,
 }

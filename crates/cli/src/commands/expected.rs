@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use qkvet_report::{apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
+use qkvet_report::{DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
 use qkvet_run::runner::Seen;
 use qkvet_run::target::known_of;
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary};
@@ -88,8 +88,7 @@ pub(super) fn read_known_file(path: &Path) -> Result<KnownFile, Failure> {
 
 /// Reads a snapshot.
 pub(super) fn read_snapshot_file(path: &Path) -> Result<Snapshot, Failure> {
-    let hint = "hint: `qkvet snapshot record TARGET` writes it";
-    Ok(read_snapshot(&shown(path), &read_text("snapshot", path, Some(hint))?)?)
+    Ok(read_snapshot(&shown(path), &read_text("snapshot", path, Some(DAMAGED_HINT))?)?)
 }
 
 /// A text of bearable length.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_report::{add_known, check_known, finding_name, read_known, remove_known, write_known};
+use qkvet_report::{add_known, apply_known, check_known, finding_name, read_known, remove_known, visible, write_known};
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
 use qkvet_spec::{Chosen, KnownDeviation, KnownFile, KnownState, Summary};
@@ -40,11 +40,19 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     } else {
         (write_known(&KnownFile::default()), KnownFile::default())
     };
-    let wanted = wanted(args)?;
-    let (there, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
-        wanted.into_iter().partition(|entry| known.known.contains(entry));
+    let (wanted, mut there) = wanted(args, &known)?;
+    let scopes: Vec<KnownDeviation> = known.known.iter().map(scope).collect();
+    let (same, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
+        wanted.into_iter().partition(|entry| scopes.contains(&scope(entry)));
+    if new.len() > MOST_ADDED {
+        let hint =
+            "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
+        let what = format!("known add: expected at most {MOST_ADDED} entries to add at once, got {}", new.len());
+        return Err(Failure::Usage(format!("{what}\n{hint}")));
+    }
     new.iter().try_for_each(|entry| check(entry, args))?;
-    let (added, there) = (new.len(), there.len());
+    there.extend(same.iter().map(KnownDeviation::describe));
+    let added = new.len();
     if added > 0 {
         let text = add_known(&text, &known, &new);
         // What is written is what will be read.
@@ -52,13 +60,22 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         write_named("known deviations", &path, &text)?;
     }
     new.iter().for_each(|entry| say!("{}", entry.describe()));
-    let there = if there > 0 { format!(", {there} there before") } else { String::new() };
-    tell!("known deviations at {}: {added} added{there}", shown(&path));
+    there.iter().for_each(|what| tell!("known already: {}", visible(what)));
+    let n_there = if there.is_empty() { String::new() } else { format!(", {} known already", there.len()) };
+    tell!("known deviations at {}: {added} added{n_there}", shown(&path));
+    if !there.is_empty() {
+        tell!("hint: a reason, a link or a day of an entry is changed in the file");
+    }
     Ok(ExitCode::from(HELD))
 }
 
-/// The entries that the flags ask for.
-fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
+/// What an entry is about, without what is said of it.
+fn scope(entry: &KnownDeviation) -> KnownDeviation {
+    KnownDeviation { reason: String::new(), link: None, expires: None, ..entry.clone() }
+}
+
+/// The entries that the flags ask for, and names of findings that entries of the file cover already.
+fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>, Vec<String>), Failure> {
     let described = KnownDeviation {
         target: args.target.clone(),
         suite: None,
@@ -72,7 +89,7 @@ fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
         expires: args.expires.clone(),
     };
     if [&args.law, &args.case, &args.option, &args.dtype].iter().any(|pattern| pattern.is_some()) {
-        return Ok(vec![described]);
+        return Ok((vec![described], Vec::new()));
     }
     let summary = read(&args.file.from)?;
     let of_run = |finding: String| KnownDeviation {
@@ -97,20 +114,18 @@ fn wanted(args: &KnownAddArgs) -> Result<Vec<KnownDeviation>, Failure> {
             found(&summary)
         )));
     }
+    // The run may have been before the entries.
+    let mut now = summary.clone();
+    apply_known(&mut now, "", known, &today(args.file.today.as_deref())?);
+    let open: BTreeSet<String> = now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
+    let (names, there): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| open.contains(name));
     let mut scopes = scopes(&summary);
     let entries = names.into_iter().flat_map(|name| {
         let scopes = scopes.remove(&name).unwrap_or_default();
         let entry = of_run(name);
         scopes.into_iter().map(move |(law, dtype)| KnownDeviation { law, dtype, ..entry.clone() })
     });
-    let entries: Vec<KnownDeviation> = entries.collect();
-    if entries.len() > MOST_ADDED {
-        let hint =
-            "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
-        let what = format!("known add: expected at most {MOST_ADDED} entries to add at once, got {}", entries.len());
-        return Err(Failure::Usage(format!("{what}\n{hint}")));
-    }
-    Ok(entries)
+    Ok((entries.collect(), there))
 }
 
 /// What law and format an entry names.

@@ -44,6 +44,8 @@ pub(super) struct Judged {
     pub(super) summary: Summary,
     /// With the laws that the shards brought.
     pub(super) catalog: Catalog,
+    /// Files of the target that are not here any more.
+    pub(super) gone: Vec<String>,
     /// Calls that nobody answered, though every shard ran to its end.
     pub(super) unanswered: usize,
 }
@@ -66,6 +68,7 @@ pub(super) fn judge(
 ) -> Result<Judged, Failure> {
     let joined = read_shards(&args.paths)?;
     let header = joined.header.clone();
+    let gone = header.gone_files();
     is_still_what_ran(&header, args.target)?;
     let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
     let nothing = Expected::default();
@@ -125,12 +128,16 @@ pub(super) fn judge(
     found.apply(&mut summary);
     expected.apply(&mut summary);
     let unanswered = if is_partial { 0 } else { recorded.unanswered() };
-    Ok(Judged { summary, catalog, unanswered })
+    Ok(Judged { summary, catalog, gone, unanswered })
 }
 
-/// Tells which files of the target hold something else by now. Where the target is asked for the rest, that is an error: two versions
-/// would answer.
+/// Tells which files of the target hold something else by now. Where the target is asked for the rest, that is an error, as is a file
+/// that is gone: two versions would answer, or none.
 fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> {
+    if let Some(name) = header.gone_files().first().filter(|_| asks_target) {
+        let hint = "hint: run it where the file is, or without --target";
+        return Err(Failure::Target(format!("{name}: expected what the shards ran, got no file\n{hint}")));
+    }
     for ChangedFile { name, before, now } in header.changed_files() {
         let what = format!("{name}: expected what the shards ran ({before}), got something else ({now})");
         let hint = "hint: it was changed since: run the shards again for a report of what it is now";

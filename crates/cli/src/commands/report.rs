@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the report is read here and nowhere else")]
 
 use std::fs::File;
-use std::io::{BufReader, IsTerminal};
+use std::io::{BufReader, ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -44,11 +44,18 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     let fail = |got: String| {
         Failure::Usage(format!("report at {}: expected a JSON report, got: {got}\n{hint}", path.display()))
     };
-    let about = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?;
+    let unread = |error: std::io::Error| {
+        let got = match error.kind() {
+            ErrorKind::NotFound => "none".to_owned(),
+            _ => unreadable(&error),
+        };
+        Failure::Usage(format!("report at {}: expected a readable file, got {got}\n{hint}", path.display()))
+    };
+    let about = std::fs::metadata(&path).map_err(unread)?;
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
-    let file = File::open(&path).map_err(|error| fail(error.to_string()))?;
+    let file = File::open(&path).map_err(unread)?;
     // Not read as a whole first: the text of a long report takes as much room as what it says.
     serde_json::from_reader(BufReader::new(file)).map_err(|error| match std::fs::read_to_string(&path) {
         Ok(_) => fail(json_trouble(&error.to_string())),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use indexmap::IndexMap;
 use qkvet_spec::{SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, parse_large_yaml};
 
 use crate::quote::{quoted, scalar};
@@ -11,23 +12,29 @@ const HEAD: &str = "# What the cases of a target came to: verdict, error in unit
 # `qkvet snapshot accept` writes this file and `qkvet snapshot check` compares with it; read its changes, do not edit it.
 ";
 
+/// What to do about a file that cannot be read: none is ever replaced.
+pub const DAMAGED_HINT: &str =
+    "hint: take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
+
 /// Reads a snapshot.
 ///
 /// # Errors
-/// YAML that does not fit, another format, the same part twice.
+/// YAML that does not fit, another format, the same part twice; a file that is cut off, or with other cases than it says.
 pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
-    if !source.is_empty() && !source.ends_with('\n') {
-        let hint = "hint: take the file from version control again, or record it anew";
-        return Err(SpecError::plain(format!(
-            "snapshot at {path}: expected a line break at its end, got none: the file is cut off\n{hint}"
-        )));
+    if source.trim().is_empty() {
+        let what = format!("snapshot at {path}: expected cases, got an empty file");
+        return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
     }
-    let snapshot: Snapshot = parse_large_yaml(path, source)?;
-    if snapshot.format != SNAPSHOT_FORMAT {
-        return Err(SpecError::plain(format!(
-            "format at {path}: expected {SNAPSHOT_FORMAT}, got `{:.40}`",
-            snapshot.format
-        )));
+    if !source.ends_with('\n') {
+        let what = format!("snapshot at {path}: expected a line break at its end, got none: the file is cut off");
+        return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
+    }
+    let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| SpecError {
+        summary,
+        rendered: format!("{}\n{DAMAGED_HINT}", rendered.trim_end()),
+    })?;
+    if !snapshot.is_old() {
+        check_whole(path, &snapshot)?;
     }
     for (at, part) in snapshot.parts.iter().enumerate() {
         if snapshot.parts[..at].iter().any(|other| super::parts::is_same(other, part)) {
@@ -40,25 +47,63 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
     Ok(snapshot)
 }
 
+/// Whether all is there that the file says.
+fn check_whole(path: &str, snapshot: &Snapshot) -> Result<(), SpecError> {
+    let format = &snapshot.format;
+    if format != SNAPSHOT_FORMAT {
+        let hint = "hint: another version of qkvet wrote it: use that one, or remove the file and record it anew";
+        return Err(SpecError::plain(format!(
+            "format at {path}: expected {SNAPSHOT_FORMAT}, got `{format:.40}`\n{hint}"
+        )));
+    }
+    if !snapshot.end {
+        let what = format!("snapshot at {path}: expected `end: true` as its last line, got none: the file is cut off");
+        return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
+    }
+    for part in &snapshot.parts {
+        let SnapshotPart { device, suite, seed, dtype, contract, total, .. } = part;
+        let n = n_cases(part);
+        if *total == Some(n) {
+            continue;
+        }
+        let named = format!("device {device}, suite {suite}, seed {seed}, {dtype} under {contract}");
+        let said =
+            total.map_or_else(|| "a `total` of cases".to_owned(), |total| format!("{total} cases (its `total`)"));
+        let what = format!("part at {path} ({named}): expected {said}, got {n}");
+        let hint = if total.is_some_and(|total| total < n) {
+            format!("hint: if two branches that added cases were merged, look at them and write `total: {n}` there")
+        } else {
+            format!("hint: lines were lost, by a merge for example\n{DAMAGED_HINT}")
+        };
+        return Err(SpecError::plain(format!("{what}\n{hint}")));
+    }
+    Ok(())
+}
+
+fn n_cases(part: &SnapshotPart) -> usize {
+    part.cases.values().map(IndexMap::len).sum()
+}
+
 /// A snapshot with nothing in it.
 pub fn new_snapshot(target: &str) -> Snapshot {
-    Snapshot { format: SNAPSHOT_FORMAT.to_owned(), target: target.to_owned(), parts: Vec::new() }
+    Snapshot { format: SNAPSHOT_FORMAT.to_owned(), target: target.to_owned(), parts: Vec::new(), end: true }
 }
 
 /// The file.
 pub fn write_snapshot(snapshot: &Snapshot) -> String {
-    let mut out = format!("{HEAD}format: {}\ntarget: {}\n", snapshot.format, scalar(&snapshot.target));
+    let mut out = format!("{HEAD}format: {SNAPSHOT_FORMAT}\ntarget: {}\n", scalar(&snapshot.target));
     let mut parts: Vec<&SnapshotPart> = snapshot.parts.iter().filter(|part| !part.cases.is_empty()).collect();
     parts.sort_by_key(|part| (&part.device, &part.suite, part.seed, &part.dtype, &part.contract, &part.conventions));
     out.push_str(if parts.is_empty() { "parts: []\n" } else { "parts:\n" });
     for part in parts {
         write_part(&mut out, part);
     }
+    out.push_str("end: true\n");
     out
 }
 
 fn write_part(out: &mut String, part: &SnapshotPart) {
-    let SnapshotPart { device, suite, seed, dtype, contract, conventions, qkvet, findings, cases } = part;
+    let SnapshotPart { device, suite, seed, dtype, contract, conventions, qkvet, findings, total: _, cases } = part;
     let mut line = |indent: usize, text: String| {
         // Writing to a string does not fail.
         let _ = writeln!(out, "{:indent$}{text}", "");
@@ -77,6 +122,7 @@ fn write_part(out: &mut String, part: &SnapshotPart) {
         line(4, "findings:".to_owned());
         known.into_iter().for_each(|(code, title)| line(6, format!("{}: {}", scalar(code), quoted(title))));
     }
+    line(4, format!("total: {}", n_cases(part)));
     line(4, "cases:".to_owned());
     let mut laws: Vec<_> = cases.iter().filter(|(_, entries)| !entries.is_empty()).collect();
     laws.sort_by_key(|(law, _)| law.as_str());

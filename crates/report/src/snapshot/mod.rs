@@ -8,7 +8,7 @@ mod text;
 
 pub use accept::{Written, accept};
 pub use compare::compare;
-pub use file::{new_snapshot, read_snapshot, write_snapshot};
+pub use file::{DAMAGED_HINT, new_snapshot, read_snapshot, write_snapshot};
 pub use text::{ChangeGroup, change_groups, is_about, snapshot_diff, snapshot_line, snapshot_text};
 
 /// The device of targets that name none.

@@ -40,6 +40,7 @@ fn empty(summary: &Summary, device: &str, dtype: &str) -> SnapshotPart {
         conventions,
         qkvet: run.tool.split_once(' ').map_or(run.tool.as_str(), |(_, version)| version).to_owned(),
         findings: IndexMap::new(),
+        total: None,
         cases: IndexMap::new(),
     }
 }

@@ -12,7 +12,7 @@ use qkvet_spec::{CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, SourcePlace,
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
-use super::files::{ChangedFile, changed_since};
+use super::files::{ChangedFile, changed_since, gone_since};
 use super::response::{StoredAnswer, StoredResponse};
 use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
@@ -108,6 +108,11 @@ impl Header {
             check_law(law.clone()).map_err(|error| fail(&error.error.message))
         };
         self.laws.iter().map(checked).collect()
+    }
+
+    /// Files of the target that are not here any more, as they were named.
+    pub fn gone_files(&self) -> Vec<String> {
+        gone_since(&self.files)
     }
 
     /// Files of the target that are here and hold something else than what the shards ran.
@@ -212,6 +217,18 @@ fn no_text(error: &std::io::Error) -> String {
     }
 }
 
+/// Why a line is not what it should be: its number stands before the message.
+fn line_trouble(error: &serde_json::Error) -> String {
+    json_trouble(&error.to_string()).replace(" at line 1 column ", " at column ")
+}
+
+/// Whether the first line is the beginning of a header and no more.
+fn is_cut_off(first: &str) -> bool {
+    let head = format!("{{\"format\":\"{FORMAT}\"");
+    let is_ours = first.starts_with(&head) || (!first.is_empty() && head.starts_with(first));
+    is_ours && serde_json::from_str::<serde_json::Value>(first).is_err_and(|error| error.is_eof())
+}
+
 /// Reads one file.
 ///
 /// # Errors
@@ -234,6 +251,10 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
         None => Ok(None),
     };
     let (_, first) = next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
+    if is_cut_off(&first) {
+        let hint = "hint: copy it again from where it was written, or run the shard again";
+        return Err(fail(format!("line 1: expected what was run, got a part of it: the file is cut off\n{hint}")));
+    }
     let format = serde_json::from_str::<serde_json::Value>(&first).ok();
     let format = format.as_ref().and_then(|header| header.get("format")?.as_str());
     if format != Some(FORMAT) {
@@ -243,13 +264,12 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
         )));
     }
     let header: Header = serde_json::from_str(&first)
-        .map_err(|error| fail(format!("line 1: expected a shard, got: {}", json_trouble(&error.to_string()))))?;
+        .map_err(|error| fail(format!("line 1: expected a shard, got: {}", line_trouble(&error))))?;
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
-        let Answer { call, response, ended } = serde_json::from_str(&line).map_err(|error| {
-            fail(format!("line {number}: expected an answer, got: {}", json_trouble(&error.to_string())))
-        })?;
+        let Answer { call, response, ended } = serde_json::from_str(&line)
+            .map_err(|error| fail(format!("line {number}: expected an answer, got: {}", line_trouble(&error))))?;
         answers.entry(call).or_default().push(StoredAnswer { response, ended });
         n_answers += 1;
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -69,10 +70,16 @@ pub struct ChangedFile {
     pub now: String,
 }
 
-/// Files that are here and do not hold what they held when the shards ran. What is not here says nothing.
+/// Files that are here and do not hold what they held when the shards ran. For what is not here ask [`gone_since`].
 pub(super) fn changed_since(files: &BTreeMap<String, String>) -> Vec<ChangedFile> {
     let now = files.keys().filter_map(|name| Some((name.clone(), digest(Path::new(name))?))).collect();
     changes(files, &now)
+}
+
+/// Files that are not here.
+pub(super) fn gone_since(files: &BTreeMap<String, String>) -> Vec<String> {
+    let is_gone = |name: &&String| std::fs::metadata(name).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    files.keys().filter(is_gone).cloned().collect()
 }
 
 /// Files of `x` that hold something else in `y`.
@@ -104,7 +111,9 @@ mod tests {
         let changed = changed_since(&files);
         assert_eq!(changed.len(), 1);
         assert_eq!((changed[0].before.as_str(), changed[0].now.len()), ("sha256:ba7816bf8f01", 19));
+        assert!(gone_since(&files).is_empty());
         std::fs::remove_file(&path).expect("it was there");
+        assert_eq!(gone_since(&files), [path.display().to_string()]);
         assert_eq!((changed_since(&files), digest(folder.path())), (Vec::new(), None));
     }
 }

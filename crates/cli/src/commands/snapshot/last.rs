@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use qkvet_report::ReportFormat;
+use qkvet_report::{ReportFormat, visible};
 use qkvet_spec::Summary;
 
 use super::super::expected::Expected;
@@ -53,5 +53,12 @@ fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Fai
     };
     let expected = Expected::default().and_snapshot(None, args.exact);
     let stop = Arc::new(AtomicBool::new(false));
-    Ok(judge(&merge, &stop, &mut Live::silent(ReportFormat::Human), Some(&expected))?.summary)
+    let judged = judge(&merge, &stop, &mut Live::silent(ReportFormat::Human), Some(&expected))?;
+    for name in &judged.gone {
+        tell!(
+            "notice: {}: expected what the shards ran, got no file\nhint: it is gone since: its cases stand for what it was",
+            visible(name)
+        );
+    }
+    Ok(judged.summary)
 }

@@ -12,7 +12,7 @@ use qkvet_report::{
     Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text, visible, write_snapshot,
 };
 use qkvet_run::whole::hold;
-use qkvet_spec::{CaseChange, Change, Snapshot, SnapshotOutcome, Summary, Verdict};
+use qkvet_spec::{CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Verdict};
 
 use self::last::{Run, last_run};
 use self::place::snapshot_path;
@@ -84,6 +84,7 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let snapshot = read_snapshot_file(&path)?;
+    tell_old(&path, &snapshot);
     if snapshot.target != check.target {
         tell!("notice: the snapshot is of target {}", visible(&snapshot.target));
     }
@@ -107,13 +108,23 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
+/// Says that a file of the format before cannot be told from a part of it.
+fn tell_old(path: &Path, snapshot: &Snapshot) {
+    if snapshot.is_old() {
+        let what = "it does not say how many cases it has: one that is cut off would not be told";
+        let hint = format!("hint: `qkvet snapshot accept`, on a developer's machine, writes it as {SNAPSHOT_FORMAT}");
+        tell!("notice: snapshot at {}: {what}\n{hint}", shown(path));
+    }
+}
+
 /// Known deviations of the target, which count here as they do in `qkvet check`.
 fn known(check: &CheckArgs) -> Result<Expected, Failure> {
     Expected::known(&check.report, &check.target, check.on.process.config.as_deref())
 }
 
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
-    let Found { outcome, .. } = found(&args.from)?;
+    let Found { outcome, path, snapshot, .. } = found(&args.from)?;
+    tell_old(&path, &snapshot);
     write_text(&snapshot_diff(&outcome))?;
     tell!("{}", plain(&snapshot_line(&outcome)));
     Ok(ExitCode::from(HELD))
@@ -127,6 +138,10 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
     let is_missing = |change: Change| change == Change::Missing;
     if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
+        let _held = snapshot.is_old().then(|| hold(&path));
+        if snapshot.is_old() {
+            snapshot = read_snapshot_file(&path)?;
+        }
         save(&path, &snapshot, Written::default(), &outcome, args.prune)?;
         return Ok(ExitCode::from(HELD));
     }
@@ -210,11 +225,14 @@ fn save(
 ) -> Result<(), Failure> {
     let Written { added, replaced, removed } = written;
     let shown = shown(path);
-    if written == Written::default() {
+    if written == Written::default() && !snapshot.is_old() {
         tell!("snapshot at {shown}: nothing to change");
     } else {
         write_named("snapshot", path, &write_snapshot(snapshot))?;
         tell!("snapshot at {shown}: {added} added, {replaced} replaced, {removed} removed");
+    }
+    if snapshot.is_old() {
+        tell!("snapshot at {shown}: it says how many cases it has from now on ({SNAPSHOT_FORMAT})");
     }
     let missing = outcome.count(|change| change == Change::Missing);
     if missing > 0 && !prune {
