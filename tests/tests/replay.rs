@@ -359,61 +359,6 @@ fn what_breaks_is_shown_by_its_script_too() {
     }
 }
 
-/// Half of the calls get views; what is wrong with those alone is shown by a script that puts views too, and told where nothing else
-/// tells it.
-#[test]
-fn what_breaks_on_views_alone_is_shown_by_its_script_too() {
-    if !has_python() {
-        return;
-    }
-    let on_views = "if not all(x.flags.c_contiguous for x in (query, key, value)): ";
-    let shapes: String =
-        (1..=6).map(|b| format!("  - {{b: {b}, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}}\n")).collect();
-    let suite = format!(
-        "suite: views\ntitle: t\nlaws: [value, inputs-unchanged]\ndtypes: [float32]\nshapes:\n{shapes}values: [normal]\nmasks: [random]\nbroadcast: [i j]\nstrength: 1\n"
-    );
-    let faults = [
-        ("key[...] = 0", "value", "QK601", "the same bits after the call"),
-        ("key[...] = 0", "inputs-unchanged", "QK601", "the same bits after the call"),
-        ("os._exit(7)", "value", "exited with code 7", "the process ended with exit code 7"),
-        ("time.sleep(100)", "value", "no answer", "Timeout"),
-        ("o = None", "value", "wrong kind of result", "NoneType"),
-    ];
-    let found = |place: &Place, law: &str| {
-        place.write("views.yaml", &suite);
-        let args = ["check", "target.py:attention", "--suite", "views.yaml", "-q", "--format", "json"];
-        run(place.path(), &[&args[..], &["--law", law, "--timeout", "1"]].concat()).expect(1, &[]).json()
-    };
-    for (fault, law, title, part) in faults {
-        let place = Place::new(NUMPY, &format!("{on_views}{fault}"));
-        let report = found(&place, law);
-        let finding = report["findings"][0].clone();
-        assert!(text(&finding["title"]).starts_with(title), "{finding:#}");
-        assert!(text(&finding["cause"]).contains("views of which heads and positions lie exchanged"), "{finding:#}");
-        let script = place.script(&finding);
-        play(&script).expect(1, &[part]);
-        run(place.path(), &["replay", text(&finding["witness"]["case"])]).expect(1, &[]);
-        place.fix();
-        play(&script).expect(0, &["FIXED"]);
-        run(place.path(), &["replay", text(&finding["witness"]["case"])]).expect(0, &["FIXED"]);
-    }
-    // Who declines views is given contiguous inputs by the script, too; this one is wrong right after it declined.
-    let declines = format!("{on_views}CALLS = -1; raise ValueError('strides')\n    # here");
-    let place = Place::new(NUMPY, &declines.replace("# here", "if CALLS == 0: o = o * work(2)"));
-    let report = found(&place, "value");
-    assert!(report["coverage"]["unchecked"].to_string().contains("strided inputs (declined"), "{}", report["coverage"]);
-    let scripts: Vec<PathBuf> =
-        report["findings"].as_array().expect("findings").iter().map(|finding| place.script(finding)).collect();
-    assert!(!scripts.is_empty());
-    for script in &scripts {
-        play(script).expect(1, &["FAIL", "expected"]);
-    }
-    place.write("target.py", &NUMPY.replace("# here", &declines));
-    for script in &scripts {
-        play(script).expect(0, &["FIXED"]);
-    }
-}
-
 #[test]
 fn large_cases_are_packed_and_give_back_the_same_numbers() {
     if !has_python() {

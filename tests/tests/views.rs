@@ -1,0 +1,128 @@
+//! What is wrong on views alone: told, shown by a script that puts views too, and gone once the target is right.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use qkvet_tests::{Finished, has_python, python, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const RIGHT: &str = "\
+import os, time
+import numpy as np
+CALLS = 0
+def attention(query, key, value, scale=None):
+    global CALLS
+    CALLS += 1
+    on_views = not all(x.flags.c_contiguous for x in (query, key, value))
+    s = query @ key.swapaxes(2, 3) * (query.shape[3] ** -0.5 if scale is None else scale)
+    w = np.exp(s - s.max(3, keepdims=True))
+    o = (w / w.sum(3, keepdims=True) @ value).astype(query.dtype)
+    # here
+    return o
+";
+
+/// Half of these shapes get views.
+const SUITE: &str = "\
+suite: views
+title: t
+laws: [value, inputs-unchanged]
+dtypes: [float32]
+shapes:
+  - {b: 1, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+  - {b: 2, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+  - {b: 3, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+  - {b: 4, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+  - {b: 5, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+  - {b: 6, h_q: 2, h_k: 2, n_q: 3, n_k: 3, d_k: 4, d_v: 4}
+values: [normal]
+masks: [random]
+broadcast: [i j]
+strength: 1
+";
+
+/// A folder with a target that has a fault, which takes the place of the line `# here`.
+struct Place(TempDir);
+
+impl Place {
+    fn new(fault: &str) -> Self {
+        let place = Self(TempDir::new().expect("a folder"));
+        place.write("views.yaml", SUITE);
+        place.write("target.py", &RIGHT.replace("# here", fault));
+        place
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.path().join(name), text).expect("a file");
+    }
+
+    /// The report of a check that finds something.
+    fn report(&self, law: &str) -> Value {
+        let args =
+            ["check", "target.py:attention", "--suite", "views.yaml", "-q", "--format", "json", "--timeout", "1"];
+        run(self.0.path(), &[&args[..], &["--law", law]].concat()).expect(1, &[]).json()
+    }
+
+    fn replay(&self, finding: &Value) -> Finished {
+        run(self.0.path(), &["replay", text(&finding["witness"]["case"])])
+    }
+
+    /// Runs the script of a finding.
+    fn play(&self, finding: &Value) -> Finished {
+        let script: PathBuf = self.0.path().join(text(&finding["script"]));
+        let output = Command::new(python().expect("an interpreter")).arg(script).output();
+        let output = output.unwrap_or_else(|error| panic!("python: {error}"));
+        Finished {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}"))
+}
+
+#[test]
+fn what_breaks_on_views_alone_comes_back_until_it_is_fixed() {
+    if !has_python() {
+        return;
+    }
+    let faults = [
+        ("key[...] = 0", "value", "QK601", "the same bits after the call"),
+        ("key[...] = 0", "inputs-unchanged", "QK601", "the same bits after the call"),
+        ("os._exit(7)", "value", "exited with code 7", "the process ended with exit code 7"),
+        ("time.sleep(100)", "value", "no answer", "Timeout"),
+        ("o = None", "value", "wrong kind of result", "NoneType"),
+    ];
+    for (fault, law, title, part) in faults {
+        let place = Place::new(&format!("if on_views: {fault}"));
+        let finding = place.report(law)["findings"][0].clone();
+        assert!(text(&finding["title"]).starts_with(title), "{finding:#}");
+        assert!(text(&finding["cause"]).contains("views of which heads and positions lie exchanged"), "{finding:#}");
+        place.play(&finding).expect(1, &[part]);
+        place.replay(&finding).expect(1, &[]);
+        place.write("target.py", RIGHT);
+        place.play(&finding).expect(0, &["FIXED"]);
+        place.replay(&finding).expect(0, &["FIXED"]);
+    }
+}
+
+/// The script asks as the check did: on contiguous inputs once views were declined. This target is wrong right after that.
+#[test]
+fn who_declines_views_is_asked_again_by_the_script() {
+    if !has_python() {
+        return;
+    }
+    let declines = "if on_views: CALLS = -1; raise ValueError('strides')\n    # here";
+    let place = Place::new(&declines.replace("# here", "if CALLS == 0: o = o * 2"));
+    let report = place.report("value");
+    assert!(report["coverage"]["unchecked"].to_string().contains("strided inputs (declined"), "{}", report["coverage"]);
+    let finding = &report["findings"][0];
+    place.play(finding).expect(1, &["FAIL", "expected"]);
+    place.write("target.py", &RIGHT.replace("# here", declines));
+    place.play(finding).expect(0, &["FIXED"]);
+}
