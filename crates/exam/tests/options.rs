@@ -28,13 +28,15 @@ fn texts_that_stand_side_by_side_differ() {
         let error = built(answer).expect_err(answer);
         assert!(error.contains("twice") && error.contains("own.yaml:"), "{answer}: {error}");
     }
-    built("{choice: {right: \"Yes.\", wrong: [{says: \"No.\", because: no}]}}").unwrap_or_else(|error| panic!("{error}"));
+    built("{choice: {right: \"Yes.\", wrong: [{says: \"No.\", because: no}]}}")
+        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
 fn numbers_make_no_two_options_alike() {
     // k = 1 gives 2 twice; l = k gives k twice.
-    let options = "{choice: {right: \"$=k$\", wrong: [{says: \"$=l$\", because: no}, {says: \"$=2 * k$\", because: no}]}}";
+    let options =
+        "{choice: {right: \"$=k$\", wrong: [{says: \"$=l$\", because: no}, {says: \"$=2 * k$\", because: no}]}}";
     built(options).unwrap_or_else(|error| panic!("{error}"));
     let never = "{choice: {right: \"$=k$\", wrong: [{says: \"$=k + 0$\", because: no}]}}";
     let error = built(never).expect_err(never);

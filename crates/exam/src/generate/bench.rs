@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use qkvet_prove::exact::Value as Exactly;
-use qkvet_spec::{Catalog, Formula};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::{Catalog, Formula};
 
 use super::load::load;
 use super::mistake::{Gives, Mistaken, gives};
@@ -186,7 +186,8 @@ impl Bench<'_> {
                         picked[0] = *other;
                     }
                 }
-                let text = |at: &usize| if *at < right { &statements.right[*at] } else { &statements.wrong[*at - right] };
+                let text =
+                    |at: &usize| if *at < right { &statements.right[*at] } else { &statements.wrong[*at - right] };
                 self.differ(picked.iter().map(|at| &text(at).says))?;
                 Answer::Statements(
                     picked.into_iter().map(|at| if at < right { (true, at) } else { (false, at - right) }).collect(),

@@ -1,0 +1,72 @@
+//! What follows from wrong answers, and what is right as far as it goes.
+
+use qkvet_exam::grade::Verdict;
+
+use super::{catalog, graded, known, of_own, part};
+
+#[test]
+fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
+    let catalog = catalog();
+    let grader = known(&catalog);
+    let all = graded(&grader, "  1b: [[1, 1/3], [1/3, 1/3]]\n  1c: [[2, 4/3], [4/3, 4/3]]\n");
+    let follows = part(&all, "1c");
+    assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
+    assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
+    let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
+    assert_eq!((part(&alone, "1c").points, part(&alone, "1c").verdict), (1.5, Verdict::Partial), "{alone:?}");
+}
+
+/// k = 2: s = 3, u = 9 and a step that takes a root of s.
+const SCALARS: &str = "\
+question: own
+title: Own
+goal: compute
+difficulty: 1
+draw: {k: \"integer(2..2)\"}
+let:
+  s: k + 1
+  u: s * s
+  w: sqrt(s)
+  a: exp(s) / (1 + exp(s))
+parts:
+  - prompt: s
+    points: 2
+    answer: {value: {of: s}}
+    mistakes: [{gives: k, says: \"one was forgotten\"}]
+  - prompt: u
+    points: 2
+    answer: {value: {of: u}}
+  - prompt: w
+    points: 2
+    answer: {value: {of: w, places: 3}}
+  - prompt: a
+    points: 4
+    answer: {value: {of: a, places: 3}}
+    mistakes: [{gives: \"0.949\", says: \"another rule\"}]
+";
+
+#[test]
+fn numbers_follow_from_numbers_whatever_else_is_made_of_them() {
+    let catalog = catalog();
+    let (grader, _) = of_own(SCALARS, &catalog);
+    let all = graded(&grader, "  1a: 2\n  1b: 4\n  1c: 1.414\n  1d: 0.881\n");
+    assert_eq!(part(&all, "1a").verdict, Verdict::Partial, "{all:?}");
+    for id in ["1b", "1c", "1d"] {
+        let part = part(&all, id);
+        assert_eq!((part.verdict, part.points), (Verdict::Follows, f64::from(part.of)), "{all:?}");
+    }
+    assert_eq!(part(&graded(&grader, "  1b: 4\n"), "1b").verdict, Verdict::Wrong);
+}
+
+#[test]
+fn what_is_right_as_far_as_it_goes_is_no_mistake() {
+    let catalog = catalog();
+    let (grader, _) = of_own(SCALARS, &catalog);
+    // 0.953 to two decimals is 0.95, and so is what the mistake gives.
+    let coarse = graded(&grader, "  1d: 0.95\n");
+    let found = part(&coarse, "1d");
+    assert!(found.mistake.is_none() && found.says.contains("to 2 decimals where 3 are asked"), "{found:?}");
+    assert_eq!(found.verdict, Verdict::Partial, "{found:?}");
+    let mistaken = graded(&grader, "  1d: 0.949\n");
+    assert!(part(&mistaken, "1d").verdict != Verdict::Follows, "{mistaken:?}");
+}
