@@ -116,7 +116,7 @@ def choose_arrays(wanted, device):
 
 
 def narrowed(name, raw):
-    """Whole numbers in 32 bits, which kernels take and every library has (jax has no others unless told)."""
+    """Whole numbers in 32 bits, which kernels take and every library has."""
     try:
         return struct.pack("<%di" % (len(raw) // 8), *struct.unpack("<%dq" % (len(raw) // 8), raw))
     except struct.error:

@@ -18,7 +18,7 @@ def share(array, other):
 
 
 class Caller:
-    """A function with what it takes. `hello` holds what a Python target declares: arrays, device, layout, supports."""
+    """A function with what it takes. `hello`: arrays, device, layout, supports."""
 
     def __init__(self, function, name, folder, hello):
         self.function, self.folder, self.case, self.kept = function, folder, None, None
@@ -52,11 +52,11 @@ class Caller:
         }
 
     def keywords(self, tensors, params, want, width):
-        """The keyword arguments of the call; an option that is absent is not passed unless the signature needs it."""
+        """The keyword arguments of the call; what is absent is passed only if the signature needs it."""
         if not (params or self.always) and len(tensors) == 3 and want == ["output"]:
             return {}
         params = dict(params)
-        given = {name: array for name, array in tensors.items() if name not in ("query", "key", "value")}
+        given = {name: array for name, array in tensors.items() if name not in INPUTS}
         for name in ("scale", "softcap"):
             exact, number = params.pop(name + "_hex", None), params.pop(name, None)
             if exact is not None or number is not None:
