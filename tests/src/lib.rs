@@ -82,6 +82,30 @@ pub fn pictures() -> Option<String> {
     std::env::var("QKVET_TEST_PICTURES").ok()
 }
 
+/// The text of a function of NumPy that takes scale and mask, and `more`; `capped` are lines behind the scores, and the weights are
+/// divided by `sum`, made of `sums`. Its `def` is in line 4.
+#[must_use]
+pub fn numpy_attention(more: &str, capped: &str, sum: &str) -> String {
+    format!(
+        "import numpy as np
+
+
+def attention(query, key, value, scale=None, mask=None{more}):
+    b, h_q, n_q, d_k = query.shape
+    h_k, n_k = key.shape[1:3]
+    scale = d_k ** -0.5 if scale is None else scale
+    heads = [h // (h_q // h_k) for h in range(h_q)]
+    wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
+    s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
+{capped}    if mask is not None: s = np.where(mask, s, -np.inf)
+    top = s.max(-1, keepdims=True)
+    w = np.exp(s - np.where(np.isfinite(top), top, 0))
+    sums = w.sum(-1, keepdims=True)
+    return (w / {sum} @ wide[2]).astype(query.dtype)
+"
+    )
+}
+
 /// What a finished command came to.
 pub struct Finished {
     /// Exit code.

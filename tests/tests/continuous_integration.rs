@@ -10,34 +10,16 @@ use std::process::Command;
 
 use qkvet_spec::parse_yaml;
 use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, python, qkvet, shell};
+use qkvet_tests::{Finished, has_python, numpy_attention, python, qkvet, shell};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// A function of NumPy: what it divides the weights by, and what it makes of scores where there is a softcap.
 fn attention(sum: &str, capped: &str) -> String {
-    format!(
-        "import numpy as np
-
-
-def attention(query, key, value, scale=None, mask=None, softcap=None):
-    b, h_q, n_q, d_k = query.shape
-    h_k, n_k = key.shape[1:3]
-    scale = d_k ** -0.5 if scale is None else scale
-    heads = [h // (h_q // h_k) for h in range(h_q)]
-    wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
-    s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
-    if softcap is not None: s = {capped}
-    if mask is not None: s = np.where(mask, s, -np.inf)
-    top = s.max(-1, keepdims=True)
-    w = np.exp(s - np.where(np.isfinite(top), top, 0))
-    sums = w.sum(-1, keepdims=True)
-    return (w / {sum} @ wide[2]).astype(query.dtype)
-"
-    )
+    numpy_attention(", softcap=None", &format!("    if softcap is not None: s = {capped}\n"), sum)
 }
 
-/// The line of `def attention` above.
+/// The line of its `def attention`.
 const LINE: usize = 4;
 const SUM: &str = "np.where(sums > 0, sums, 1)";
 const CAPPED: &str = "softcap * np.tanh(s / softcap)";

@@ -7,27 +7,12 @@ use std::path::{Path, PathBuf};
 use qkvet_report::read_snapshot;
 use qkvet_spec::Snapshot;
 use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, qkvet, run};
+use qkvet_tests::{Finished, has_python, numpy_attention, qkvet, run};
 use tempfile::TempDir;
 
 /// A function of NumPy that divides the weights by `sum`.
 fn target(folder: &Path, sum: &str) {
-    let body = format!(
-        "import numpy as np
-def attention(query, key, value, scale=None, mask=None):
-    b, h_q, n_q, d_k = query.shape
-    h_k, n_k = key.shape[1:3]
-    scale = d_k ** -0.5 if scale is None else scale
-    heads = [h // (h_q // h_k) for h in range(h_q)]
-    wide = [np.asarray(x, np.float64) for x in (query, key[:, heads], value[:, heads])]
-    s = wide[0] @ np.swapaxes(wide[1], -1, -2) * scale
-    if mask is not None: s = np.where(mask, s, -np.inf)
-    top = s.max(-1, keepdims=True)
-    w = np.exp(s - np.where(np.isfinite(top), top, 0))
-    sums = w.sum(-1, keepdims=True)
-    return (w / {sum} @ wide[2]).astype(query.dtype)
-"
-    );
+    let body = numpy_attention("", "", sum);
     std::fs::write(folder.join("target.py"), body).expect("a file");
 }
 

@@ -101,8 +101,7 @@ fn answered(contract: &str, size: f64, answer: f64) -> Verdict {
         options: CallOptions::default(),
     };
     let output = tensor([1, 1, 1, 1], answer);
-    let output =
-        Output { output, weights: None, lse: None, inputs_unchanged: true, handling: qkvet_spec::Handling::default() };
+    let output = Output::of(output);
     let expect = |want| interpret(&Meaning::standard(), &call, &contract, want);
     judge_call("attention(Q, K, V)", &call, expect, &mut Habit(0, |_, _| self::output(output.clone()))).verdict
 }

@@ -169,20 +169,14 @@ impl Bytes {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{Dtype, Handling, Packed, Window};
+    use qkvet_spec::{Dtype, Packed, Window};
 
     use super::*;
 
     #[test]
     fn a_digest_tells_bits_shapes_and_results_apart() {
         let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
-        let one = Output {
-            output: tensor(0.0),
-            weights: None,
-            lse: None,
-            inputs_unchanged: true,
-            handling: Handling::default(),
-        };
+        let one = Output::of(tensor(0.0));
         let all = [
             vec![one.clone()],
             vec![one.clone(), one.clone()],

@@ -14,7 +14,7 @@ use qkvet_gen::check_call;
 use qkvet_run::answer::{Judgment, Ruler};
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Handling, Output, Response, Target, Tensor, Window};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Response, Target, Tensor, Window};
 
 use crate::check::{catalog, invalid};
 use crate::interrupt::interruptible;
@@ -110,13 +110,7 @@ impl NativeCall {
         contract: Option<String>,
         measured: bool,
     ) -> PyResult<String> {
-        let output = Output {
-            output: tensor("out", &output)?,
-            weights: None,
-            lse: None,
-            inputs_unchanged: true,
-            handling: Handling::default(),
-        };
+        let output = Output::of(tensor("out", &output)?);
         let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()]).map_err(invalid)?;
         let call = Arc::clone(&self.call);
         interruptible(py, move || {

@@ -4,7 +4,7 @@ use qkvet_gen::check_call;
 use qkvet_run::answer::{Judgment, Ruler};
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Handling, Output, SpecError, Tensor, Window};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Output, SpecError, Tensor, Window};
 
 use crate::Error;
 use crate::element::Element;
@@ -152,13 +152,7 @@ impl Claim {
         let dtype = self.call.dtype();
         let declared = Declared::new(&self.conventions, self.contract.as_slice(), &[dtype])?;
         self_test()?;
-        let output = Output {
-            output: self.output.clone(),
-            weights: None,
-            lse: None,
-            inputs_unchanged: true,
-            handling: Handling::default(),
-        };
+        let output = Output::of(self.output.clone());
         Ok(judge(&declared.ruler(dtype)?, &self.call, &output))
     }
 

@@ -8,7 +8,7 @@ mod reach;
 mod real;
 
 use qkvet_engine::format::round;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Handling, Output, Response, Target, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Response, Target, Tensor};
 
 use self::check::check_call;
 use self::reach::Reach;
@@ -105,11 +105,9 @@ fn attention<T: Real>(call: &Call) -> Response {
     }
     let tensor = |last: usize, data| Tensor { dtype: call.dtype(), shape: vec![b, h_q, n_q, last], data };
     Response::Output(Box::new(Output {
-        output: tensor(d_v, output),
         weights: weights.map(|data| tensor(n_k, data)),
         lse: call.return_lse.then(|| Tensor { dtype: T::DTYPE, shape: vec![b, h_q, n_q], data: lse }),
-        inputs_unchanged: true,
-        handling: Handling::default(),
+        ..Output::of(tensor(d_v, output))
     }))
 }
 

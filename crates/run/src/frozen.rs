@@ -13,7 +13,7 @@ use qkvet_gen::frozen::{
     read_manifest,
 };
 use qkvet_gen::{GenError, case_id};
-use qkvet_spec::{Call, Handling, Output, Response, Target};
+use qkvet_spec::{Call, Output, Response, Target};
 
 /// The file that lists what a folder of frozen text holds.
 pub const MANIFEST: &str = "manifest.snap";
@@ -304,13 +304,7 @@ impl Target for OutputFolder {
                 "{id}.{}: expected the output of this case, got that of {other}",
                 format.extension()
             )),
-            Ok(StoredOutput { output, .. }) => Response::Output(Box::new(Output {
-                output,
-                weights: None,
-                lse: None,
-                inputs_unchanged: true,
-                handling: Handling::default(),
-            })),
+            Ok(StoredOutput { output, .. }) => Response::Output(Box::new(Output::of(output))),
             Err(message) => Response::Error(format!("{id}.{}: {message}", format.extension())),
         }
     }

@@ -187,6 +187,13 @@ pub struct Output {
     pub handling: Handling,
 }
 
+impl Output {
+    /// A result and nothing beside it: neither weights nor log-sum-exp, the inputs as they were.
+    pub fn of(output: Tensor) -> Self {
+        Self { output, weights: None, lse: None, inputs_unchanged: true, handling: Handling::default() }
+    }
+}
+
 /// How a call ended. Kinds of not passing never share a word.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {

@@ -66,7 +66,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{CallOptions, Dims, Dtype, Handling, Matrices, Output, Trouble, Verdict};
+    use qkvet_spec::{CallOptions, Dims, Dtype, Matrices, Output, Trouble, Verdict};
 
     use super::*;
 
@@ -116,13 +116,7 @@ mod tests {
         let numbers = |shape: &[usize]| {
             let data = vec![f64::NAN; shape.iter().product()];
             let output = Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data };
-            Response::Output(Box::new(Output {
-                output,
-                weights: None,
-                lse: None,
-                inputs_unchanged: true,
-                handling: Handling::default(),
-            }))
+            Response::Output(Box::new(Output::of(output)))
         };
         let said = || "why".to_owned();
         let verdicts = [

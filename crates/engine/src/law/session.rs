@@ -283,13 +283,7 @@ mod tests {
 
     fn returns(x: f64) -> Response {
         let output = tensor([1, 1, 1, 1], &[x]);
-        Response::Output(Box::new(Output {
-            output,
-            weights: None,
-            lse: None,
-            inputs_unchanged: true,
-            handling: Handling::default(),
-        }))
+        Response::Output(Box::new(Output::of(output)))
     }
 
     fn overwrites(x: f64) -> Response {
@@ -326,13 +320,7 @@ mod tests {
     #[test]
     fn a_wrong_form_fails_before_the_value() {
         let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);
-        let response = Response::Output(Box::new(Output {
-            output,
-            weights: None,
-            lse: None,
-            inputs_unchanged: true,
-            handling: Handling::default(),
-        }));
+        let response = Response::Output(Box::new(Output::of(output)));
         check(&[response], Verdict::Fail, "shape of the output", 1);
     }
 

@@ -1,6 +1,6 @@
 //! What a target does besides computing: state between calls, forms of results.
 
-use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Handling, Output, Tensor};
+use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Output, Tensor};
 
 use crate::format::{round, unit_roundoff};
 use crate::lowering::Want;
@@ -20,11 +20,9 @@ pub(super) struct State {
 /// The answer to a call, nothing else happening.
 pub(super) fn plain(call: &Call, computed: impl Fn(Want) -> Tensor) -> Output {
     Output {
-        output: computed(Want::Output),
         weights: call.return_weights.then(|| computed(Want::Weights)),
         lse: call.return_lse.then(|| computed(Want::Lse)),
-        inputs_unchanged: true,
-        handling: Handling::default(),
+        ..Output::of(computed(Want::Output))
     }
 }
 

@@ -31,11 +31,7 @@ pub fn work_from(
     rounds: &IndexMap<String, usize>,
     own: &IndexMap<String, Value>,
 ) -> Result<Worked, NoValue> {
-    let mut worked = Worked::begun(drawn)?;
-    for (name, value) in own {
-        let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value.clone(), *places))?;
-        worked.sheet.set(name, value);
-    }
+    let mut worked = Worked::begun_with(drawn, rounds, own)?;
     worked.work_out(law, rounds, &vec![true; law.lets.len()])?;
     Ok(worked)
 }
@@ -51,10 +47,7 @@ pub(crate) fn worked_value(
     own: &IndexMap<String, Value>,
     of: &Expr,
 ) -> Result<Value, NoValue> {
-    let mut worked = Worked::begun(drawn)?;
-    for (name, value) in own {
-        worked.sheet.set(name, value.clone());
-    }
+    let mut worked = Worked::begun_with(drawn, rounds, own)?;
     worked.work_out(law, rounds, &law.lets_needed_by(of))?;
     worked.value(of)
 }
@@ -66,6 +59,20 @@ impl Worked {
     /// A float that is no number.
     pub(crate) fn begun(drawn: &Drawn) -> Result<Self, NoValue> {
         Ok(Self { sheet: drawn.instance()?.into() })
+    }
+
+    /// Parameters, and the values that somebody had for some abbreviations; those in `rounds` are rounded.
+    fn begun_with(
+        drawn: &Drawn,
+        rounds: &IndexMap<String, usize>,
+        own: &IndexMap<String, Value>,
+    ) -> Result<Self, NoValue> {
+        let mut worked = Self::begun(drawn)?;
+        for (name, value) in own {
+            let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value.clone(), *places))?;
+            worked.sheet.set(name, value);
+        }
+        Ok(worked)
     }
 
     /// Works out those abbreviations that a formula needs and that have no value yet.

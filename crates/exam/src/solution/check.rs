@@ -82,8 +82,7 @@ impl Bases {
         for chain in [&mut self.truth, &mut self.own, &mut self.unrounded] {
             chain.fill(step)?;
         }
-        let stated: Vec<Vec<Real>> =
-            entry.rows.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        let stated = entry.values();
         let right = self.truth.rows(step.formula());
         let (found, exactly) = self.judge(step, entry)?;
         self.own.set(step, &stated);
@@ -100,18 +99,13 @@ impl Bases {
     fn alone(&mut self, step: Step, entry: &Entry, reason: &NoValue) -> (Found, Option<Slip>, Vec<String>) {
         let laws = broken_laws(step, entry, &self.own);
         let own = self.own.fill(step).and_then(|()| self.own.rows(step.formula()));
-        let stated: Vec<Vec<Real>> =
-            entry.rows.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        let stated = entry.values();
         self.own.set(step, &stated);
         self.unrounded.set(step, &stated);
+        let extents = own.as_ref().ok().and_then(|own| other_extents(entry, own));
         match own {
             _ if !laws.is_empty() => (Found::Slip, Some(Slip::Arithmetic), laws),
-            Ok(own) if (own.len(), own.first().map_or(0, Vec::len)) != entry.extents() => {
-                let (rows, cols) = (own.len(), own.first().map_or(0, Vec::len));
-                let got = entry.extents();
-                let says = format!("expected {rows} × {cols} numbers, got {} × {}", got.0, got.1);
-                (Found::Slip, Some(Slip::Extents), vec![says])
-            }
+            _ if extents.is_some() => (Found::Slip, Some(Slip::Extents), extents.into_iter().collect()),
             Ok(own) if all_stand_for(entry, &own) => {
                 let says = "follows from what is written before it, of which not all was decided".to_owned();
                 (Found::Follows, None, vec![says])
@@ -164,10 +158,7 @@ impl Bases {
             return Ok(((Found::Slip, Some(slip), says), Some(value)));
         }
         let laws = broken_laws(step, entry, &self.own);
-        let expected = (exactly.len(), exactly.first().map_or(0, Vec::len));
-        if entry.extents() != expected {
-            let got = entry.extents();
-            let says = format!("expected {} × {} numbers, got {} × {}", expected.0, expected.1, got.0, got.1);
+        if let Some(says) = other_extents(entry, &exactly) {
             return Ok(((Found::Slip, Some(Slip::Extents), vec![says]), None));
         }
         // The fewest wrong entries say most.
@@ -205,6 +196,12 @@ impl Bases {
         }
         None
     }
+}
+
+/// What is to be said of a step that has other extents than its value.
+fn other_extents(entry: &Entry, value: &[Vec<Real>]) -> Option<String> {
+    let (expected, got) = ((value.len(), value.first().map_or(0, Vec::len)), entry.extents());
+    (got != expected).then(|| format!("expected {} × {} numbers, got {} × {}", expected.0, expected.1, got.0, got.1))
 }
 
 fn same(x: &[Vec<Real>], y: &[Vec<Real>]) -> bool {

@@ -1,6 +1,7 @@
 //! A worked solution as a file.
 
 use indexmap::IndexMap;
+use qkvet_prove::exact::Real;
 use qkvet_spec::{SpecError, nearest, parse_yaml};
 use serde::Deserialize;
 
@@ -34,6 +35,11 @@ impl Entry {
             _ => None,
         });
         decimals.min()
+    }
+
+    /// The numbers, by rows.
+    pub(super) fn values(&self) -> Vec<Vec<Real>> {
+        self.rows.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect()
     }
 
     /// Rows and columns.

@@ -162,11 +162,9 @@ mod tests {
         let lse = tensor(Dtype::Float32, &[1, 1, 2], &[f64::NEG_INFINITY, f64::from(0.1f32)]);
         for lse in [None, Some(lse)] {
             let response = Response::Output(Box::new(Output {
-                output: tensor(Dtype::Float16, &[1, 1, 2, 1], &[-0.0, 0.25]),
                 weights: Some(tensor(Dtype::Float16, &[1, 1, 2, 1], &[0.0, 1.0])),
                 lse,
-                inputs_unchanged: true,
-                handling: Handling::default(),
+                ..Output::of(tensor(Dtype::Float16, &[1, 1, 2, 1], &[-0.0, 0.25]))
             }));
             let stored = StoredAnswer::new(&response, false).expect("an answer").response;
             let text = serde_json::to_string(&stored).expect("JSON");
