@@ -5,7 +5,9 @@ use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, refused_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::strike::touches;
 use qkvet_gen::{build, plans};
-use qkvet_spec::{Catalog, Contract, Execution, Fault, Meaning, Verdict};
+use qkvet_spec::{
+    Call, Catalog, Contract, Dtype, Execution, Fault, Meaning, Output, Response, Target, Tensor, Verdict,
+};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 const SEED: u64 = 20_261;
@@ -148,4 +150,54 @@ fn one_of_two_faults_at_once_is_named() {
     eprintln!("{right} of {}:\n{}", outcomes.len(), told.join("\n"));
     assert!(outcomes.len() * 10 >= PAIRS * 9, "noticed {} of {PAIRS}", outcomes.len());
     assert!(right * 100 >= outcomes.len() * 80, "named in {right} of {}:\n{}", outcomes.len(), told.join("\n"));
+}
+
+/// One number for every element, whatever is asked.
+struct Constant(f64);
+
+impl Target for Constant {
+    fn call(&mut self, call: &Call) -> Response {
+        let dims = call.dims();
+        let shape = vec![dims.b, dims.h_q, dims.n_q, dims.d_v];
+        let data = vec![self.0; shape.iter().product()];
+        Response::Output(Box::new(Output::of(Tensor { dtype: call.dtype(), shape, data })))
+    }
+}
+
+/// Bounds of 16-bit formats are wide at times, and some fault or other is within them wherever a number lies.
+#[test]
+fn no_fault_is_named_for_what_is_no_attention() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let faults: Vec<&Fault> = catalog.faults.values().collect();
+    let suite = &catalog.suites["core"];
+    let laws = catalog.suite_laws(suite).expect("known laws");
+    let base = Meaning::standard();
+    for dtype in [Dtype::Bfloat16, Dtype::Float16] {
+        let contract = catalog.default_contract(dtype).expect("a contract");
+        let judge = Judge { meaning: &base, contract };
+        let cases: Vec<_> = plans(suite, &laws, &[dtype], SEED)
+            .iter()
+            .step_by(STEP)
+            .map(|plan| (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case")))
+            .collect();
+        for constant in [0.0, 1.0] {
+            let outcome = |(law, case): &(_, _)| {
+                evaluate_by(law, case, judge, &Answers::default(), &mut Constant(constant)).expect("a verdict")
+            };
+            let (failing, passing): (Vec<_>, Vec<_>) = cases
+                .iter()
+                .map(outcome)
+                .filter(|outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Pass))
+                .partition(|outcome| outcome.verdict == Verdict::Fail);
+            assert!(failing.len() > MOST, "{} failing cases", failing.len());
+            let [failing, passing] = [&failing, &passing]
+                .map(|of| of.iter().map(|outcome| (outcome.calls.as_slice(), contract)).collect::<Vec<_>>());
+            let found = named(&failing, &passing, &base, &faults);
+            let told = |named: &qkvet_diagnose::Named<'_>| {
+                let faults: Vec<&str> = named.faults.iter().map(|fault| fault.fault.as_str()).collect();
+                format!("{} for {} of {}", faults.join("+"), named.members.len(), named.of)
+            };
+            assert!(found.is_empty(), "{constant} in {dtype}: {:?}", found.iter().map(told).collect::<Vec<_>>());
+        }
+    }
 }

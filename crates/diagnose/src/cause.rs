@@ -37,6 +37,9 @@ const MOST_CALLS_TRIED: usize = 16;
 /// Failures that every fault is tried on; one that explains none of them is not looked at further.
 const TRIED: usize = 12;
 
+/// Faults are named when one in so many of the failures that they explain, of those that this is tried on, confirms them.
+const LEAST_CONFIRMING: usize = 3;
+
 /// The faults that explain at least one of `failures`, the best first: by how many they explain, then by how few of `passing` they
 /// contradict.
 ///
@@ -130,8 +133,31 @@ impl<'a> Evidence<'a> {
     /// The faults as a cause, tried on every failure.
     fn all_explained<'f>(&self, faults: &[&'f Fault]) -> Option<Cause<'f>> {
         let explained: Vec<usize> = (0..self.failures.len()).filter(|at| self.explains(*at, faults)).collect();
-        let is_confirmed = explained.iter().any(|at| confirmed(&self.failures[*at], self.base, faults));
+        // Confirming costs as much as explaining: a few speak for all.
+        let tried: Vec<usize> = thinned(&explained, TRIED).copied().collect();
+        let confirming = tried.iter().filter(|at| self.is_confirmed(**at, faults)).count();
+        let is_confirmed = confirming > 0 && confirming * LEAST_CONFIRMING >= tried.len();
         is_confirmed.then(|| Cause { faults: faults.to_vec(), explained, contradicted: 0 })
+    }
+
+    /// Whether a failure that the faults explain confirms them: where bounds are wide, many faults hold whatever came back.
+    fn is_confirmed(&self, at: usize, faults: &[&Fault]) -> bool {
+        let calls = &self.failures[at];
+        let mut wrong = calls.iter().filter(|seen| !seen.is_right);
+        if is_of_meaning(faults) {
+            let is_shown = |seen: &Seen<'_>| {
+                is_struck(faults, seen)
+                    && confirms(seen.record, |want| expected(self.base, faults, seen, want))
+                    && tells(seen, self.base, |want| expected(self.base, faults, seen, want))
+            };
+            return wrong.any(is_shown);
+        }
+        match faults {
+            [Fault { behavior: Some(behavior), .. }] if keeps(*behavior) => {
+                wrong.any(|seen| remembers(*behavior, seen, self.base, &self.others, is_told_for))
+            }
+            _ => true,
+        }
     }
 }
 
@@ -182,12 +208,31 @@ fn is_of_meaning(faults: &[&Fault]) -> bool {
     faults.iter().all(|fault| !fault.meaning.is_empty())
 }
 
-/// Whether a failure that the faults explain confirms them: where bounds are vacuous, every fault holds whatever came back.
-fn confirmed(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault]) -> bool {
-    let is_shown = |seen: &Seen<'_>| {
-        !seen.is_right && is_struck(faults, seen) && confirms(seen.record, |want| expected(base, faults, seen, want))
-    };
-    !is_of_meaning(faults) || calls.iter().any(is_shown)
+/// Whether results of a call tell `other` from what is right: at most of the wrong elements it does not hold the right value as well.
+fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(Want) -> Expected) -> bool {
+    seen.record.results().any(|result| {
+        let right = interpret(base, &seen.record.call, seen.contract, result.want);
+        let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else { return true };
+        let other = other(result.want);
+        if other.shape != right.shape {
+            return true;
+        }
+        let wrong = || got.data.iter().enumerate().filter(|(at, x)| !right.holds(*at, **x)).map(|(at, _)| at);
+        2 * wrong().filter(|at| !other.holds(*at, right.exact[*at].mid)).count() > wrong().count()
+    })
+}
+
+/// Whether a wrong result is right for another call.
+fn is_right_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
+    let of_other = CallRecord { call: other, ..seen.record.clone() };
+    explains(&of_other, |want| interpret(base, &of_other.call, seen.contract, want))
+}
+
+/// Whether a wrong result is right for another call, and what is right for that is told from what is right for its own.
+fn is_told_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
+    let of_other = CallRecord { call: other, ..seen.record.clone() };
+    let expected = |want: Want| interpret(base, &of_other.call, seen.contract, want);
+    confirms(&of_other, expected) && tells(seen, base, expected)
 }
 
 /// Whether the faults make another answer of a call, and not just a wider bound: their exact result is itself outside of what is right.
@@ -214,7 +259,9 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
     if let [fault] = faults
         && let Some(behavior) = fault.behavior
     {
-        let behaves = |seen: &Seen<'_>| behaves(behavior, fault, seen, base) || remembers(behavior, seen, base, others);
+        let behaves = |seen: &Seen<'_>| {
+            behaves(behavior, fault, seen, base) || remembers(behavior, seen, base, others, is_right_for)
+        };
         return calls.iter().all(|seen| seen.is_right || behaves(seen));
     }
     if is_of_meaning(faults) {
@@ -291,13 +338,22 @@ fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -
     }
 }
 
-/// Whether a wrong result is right for something that an earlier call may have left behind.
-fn remembers(behavior: Behavior, seen: &Seen<'_>, base: &Meaning, others: &[&CallRecord]) -> bool {
+/// Whether behavior leaves something behind that a later call finds.
+fn keeps(behavior: Behavior) -> bool {
+    use Behavior::{AnswerCached, LengthsKept, MaskKept, RightAtFirst, ScaleKept};
+    matches!(behavior, AnswerCached | ScaleKept | MaskKept | LengthsKept | RightAtFirst)
+}
+
+/// Whether a wrong result is right, as `is_right` sees it, for something that an earlier call may have left behind.
+fn remembers(
+    behavior: Behavior,
+    seen: &Seen<'_>,
+    base: &Meaning,
+    others: &[&CallRecord],
+    is_right: impl Fn(&Seen<'_>, &Meaning, Call) -> bool,
+) -> bool {
     let (record, call) = (seen.record, &seen.record.call);
-    let is_of = |options: CallOptions| {
-        let other = Call { options, ..call.clone() };
-        explains(record, |want| interpret(base, &other, seen.contract, want))
-    };
+    let is_of = |options: CallOptions| is_right(seen, base, Call { options, ..call.clone() });
     let own = || call.options.clone();
     // Every other option of this kind that was seen, once.
     fn distinct<T: PartialEq>(all: impl Iterator<Item = T>, own: &T) -> Vec<T> {
@@ -316,10 +372,7 @@ fn remembers(behavior: Behavior, seen: &Seen<'_>, base: &Meaning, others: &[&Cal
             let form = |call: &Call| (call.dims(), call.dtype(), call.options.on());
             let alike = others.iter().filter(|other| form(&other.call) == form(call) && other.want == record.want);
             let calls = distinct(alike.map(|other| other.call.clone()), call);
-            calls.into_iter().take(MOST_CALLS_TRIED).any(|other| {
-                let of_other = CallRecord { call: other, ..record.clone() };
-                explains(&of_other, |want| interpret(base, &of_other.call, seen.contract, want))
-            })
+            calls.into_iter().take(MOST_CALLS_TRIED).any(|other| is_right(seen, base, other))
         }
         Behavior::ScaleKept => {
             // A result that no score has a part in is that of any scale, for one of 0 gives it too.

@@ -7,6 +7,9 @@ use crate::thinned::thinned;
 
 /// A fault is named when it explains at least one in this many of the failures looked at.
 pub const LEAST_SHARE: usize = 3;
+/// Two faults of which neither is known from other failures are named when they explain at least one in this many: there are so many
+/// pairs that one of them explains a third of anything.
+const LEAST_SHARE_OF_TWO: usize = 2;
 /// Failures looked at in search of a fault.
 const MOST: usize = 60;
 
@@ -35,16 +38,18 @@ pub fn named<'a>(
     let mut found: Vec<Named<'a>> = Vec::new();
     while !left.is_empty() {
         let looked_at: Vec<_> = thinned(&left, MOST).map(|at| failures[*at]).collect();
-        let is_enough = |causes: &Vec<Cause<'a>>| {
-            causes.first().is_some_and(|best| best.explained.len() * LEAST_SHARE >= looked_at.len())
+        let explain = |causes: &Vec<Cause<'a>>, share: usize| {
+            causes.first().is_some_and(|best| best.explained.len() * share >= looked_at.len())
         };
+        let is_enough = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE);
+        let is_most = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE_OF_TWO);
         let known: Vec<&'a Fault> = found.iter().flat_map(|named| named.faults.iter().copied()).collect();
         let all = || faults.iter().copied();
         let alone = || Some(cause(&looked_at, passing, base, all()));
         let beside = || (!known.is_empty()).then(|| pairs(&looked_at, passing, base, &known, all()));
         let both = || Some(pairs(&looked_at, passing, base, &[], all()));
         let causes =
-            alone().filter(is_enough).or_else(|| beside().filter(is_enough)).or_else(|| both().filter(is_enough));
+            alone().filter(is_enough).or_else(|| beside().filter(is_enough)).or_else(|| both().filter(is_most));
         let Some(causes) = causes else { break };
         let best = &causes[0];
         let records: Vec<_> = left.iter().map(|at| failures[*at]).collect();
