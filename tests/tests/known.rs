@@ -149,6 +149,26 @@ fn entries_cover_what_they_name_and_nothing_else() {
 }
 
 #[test]
+fn an_entry_holds_under_every_name_of_its_target() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let targets = format!("targets:\n  mine: {{target: {FAULT}}}\n  other: {{target: builtin:flash}}\n");
+    std::fs::write(folder.join("qkvet.yaml"), targets).expect("a file");
+    for named in ["mine", "m?ne", FAULT] {
+        let entry = format!("known: [{{target: '{named}', finding: QK301, reason: r}}]\n");
+        std::fs::write(folder.join(FILE), entry).expect("a file");
+        for target in ["mine", FAULT] {
+            check(folder, target, &[]).expect(0, &["KNOWN  FAIL: QK301"]);
+            check(folder, target, &["--fail-fast"]).expect(0, &["KNOWN  FAIL: QK301"]);
+            at_home(folder, &["report", "--format", "human"]).expect(0, &["KNOWN", "known: r"]);
+            at_home(folder, &["known", "add", "--reason", "old"]).expect(0, &["0 added, 1 known already"]);
+        }
+        // It is about no other target.
+        check(folder, "other", &[]).expect(0, &["no finding"]);
+    }
+}
+
+#[test]
 fn shards_and_their_whole_know_the_same() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();

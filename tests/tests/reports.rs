@@ -59,6 +59,9 @@ fn every_format_is_made_again_from_the_last_run() {
     assert!(!brief.contains("  verdicts  ") && !brief.contains("  unchecked "), "{brief}");
     let lines: Vec<&str> = whole.lines().collect();
     assert!(brief.lines().all(|line| lines.contains(&line)) && brief.contains("1 finding"), "{brief}");
+    assert!(!brief.contains("\n\n\n") && !whole.contains("\n\n\n"), "{brief}");
+    let fine = run(folder.path(), &["check", "builtin:standard", "--law", "value", "--dtype", "float32", "-q"]).stdout;
+    assert!(fine.contains("\n\nno finding in ") && !fine.contains("\n\n\n"), "{fine}");
     // No terminal, no cut.
     assert!(lines.iter().all(|line| !line.ends_with('…')), "{whole}");
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{add_known, apply_known, check_known, finding_name, read_known, remove_known, visible, write_known};
+use qkvet_run::names::other_names;
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
 use qkvet_spec::{Chosen, KnownDeviation, KnownFile, KnownState, Summary};
@@ -116,7 +117,8 @@ fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>
     }
     // The run may have been before the entries.
     let mut now = summary.clone();
-    apply_known(&mut now, "", known, &today(args.file.today.as_deref())?);
+    let others = other_names(&summary.run.target, &setup::current_folder()?, None);
+    apply_known(&mut now, "", known, &others, &today(args.file.today.as_deref())?);
     let open: BTreeSet<String> = now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
     let (names, there): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| open.contains(name));
     let mut scopes = scopes(&summary);
