@@ -72,6 +72,8 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     run(folder.path(), &["report"]).expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
     std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
     run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
+    std::fs::write(folder.path().join("none.json"), "").expect("a file");
+    run(folder.path(), &["report", "--from", "none.json"]).expect(2, &["expected a JSON report, got: an empty file"]);
     let whole = include_str!("../../crates/report/tests/report.json");
     let last = whole.find("\"target\"").expect("a target") + 12;
     for (text, told) in [

@@ -276,7 +276,8 @@ fn devices_and_contracts_lie_side_by_side() {
     with("check", &["--device-name", "cuda-sm80"]).expect(0, &["cuda-sm80", "no change"]);
     with("check", &["--device-name", "cuda-sm90"]).expect(0, &["no change"]);
     // What a check does not ask is told in a line, and fails nothing.
-    let told = ["not asked", "parts device cuda-sm90 float32 under f32, device cuda-sm90 float32 under tf32", "no change"];
+    let told =
+        ["not asked", "parts device cuda-sm90 float32 under f32, device cuda-sm90 float32 under tf32", "no change"];
     for strict in [&[][..], &["--strict"]] {
         with("check", &[&["--device-name", "cuda-sm80"], strict].concat()).expect(0, &told);
     }
@@ -315,7 +316,8 @@ fn who_accepts_a_part_of_a_law_is_told_what_that_makes_of_the_rest() {
     let right = text(&path);
     let before = read(&path);
     let bands = &before.parts[0].cases["value"];
-    let (high, band) = bands.iter().filter_map(|(id, entry)| Some((id, entry.band?))).max_by_key(|x| x.1).expect("a case");
+    let (high, band) =
+        bands.iter().filter_map(|(id, entry)| Some((id, entry.band?))).max_by_key(|x| x.1).expect("a case");
     // The recorded error of one case is far larger than it is now, and of the largest ones now that of all others smaller.
     let lines = right.lines().map(|line| match line.trim().split_once(": PASS ") {
         Some((id, _)) if id == high => format!("        {id}: PASS 2^{}\n", band.power() + 3),
@@ -324,7 +326,11 @@ fn who_accepts_a_part_of_a_law_is_told_what_that_makes_of_the_rest() {
     });
     std::fs::write(&path, lines.collect::<String>()).expect("a file");
     with(&["check"]).expect(0, &["smaller error", "drift", "0 smaller"]);
-    let told = ["1 replaced", "cases that were within rounding are larger errors now", "hint: `qkvet snapshot accept --only LAW`"];
+    let told = [
+        "1 replaced",
+        "cases that were within rounding are larger errors now",
+        "hint: `qkvet snapshot accept --only LAW`",
+    ];
     at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", high]).expect(0, &told);
     with(&["check"]).expect(1, &["larger error"]);
     let whole = at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", "value"]);

@@ -15,6 +15,12 @@ use crate::glob::{is_literal, matches};
 /// # Errors
 /// YAML that does not fit; an entry without a reason or a finding, for everything at once, or with a day that is none.
 pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
+    if source.trim().is_empty() {
+        let hint = "hint: remove it, or write `known: []`, which is a file without entries";
+        return Err(SpecError::plain(format!(
+            "known deviations at {path}: expected entries, got an empty file\n{hint}"
+        )));
+    }
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
         check_known(entry).map_err(|message| SpecError::plain(format!("entry {} at {path}: {message}", at + 1)))?;

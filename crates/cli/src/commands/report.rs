@@ -54,6 +54,9 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
+    if about.len() == 0 {
+        return Err(fail("an empty file".to_owned()));
+    }
     let file = File::open(&path).map_err(unread)?;
     // Not read as a whole first: the text of a long report takes as much room as what it says.
     serde_json::from_reader(BufReader::new(file)).map_err(|error| match std::fs::read_to_string(&path) {

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
 
 use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{LiveStream, ReportFormat, ReportStyle, markdown, ndjson_end, render_in, write_as, write_json};
@@ -88,7 +88,10 @@ pub(super) fn write_reports(
     }
     match args.format {
         ReportFormat::Human => {
-            write_text(&render_in(summary, ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet }))?;
+            write_text(&render_in(
+                summary,
+                ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet },
+            ))?;
         }
         ReportFormat::Ndjson if !live.is_silent => {
             write_text(&ndjson_end(summary).map_err(|error| unwritten(&error))?)?;
@@ -157,6 +160,13 @@ const SOURCES: [&str; 18] = [
     "yaml",
 ];
 
+/// Whether the file holds what a shard recorded.
+fn is_shard(path: &Path) -> bool {
+    let head = b"{\"format\":\"qkvet-shard/";
+    let mut first = vec![0; head.len()];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == head
+}
+
 /// Says before a run what would else be said behind it: a report that cannot be written.
 pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
     for path in wishes(args).filter_map(|wish| wish.path.as_ref()) {
@@ -165,6 +175,9 @@ pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
         };
         if path.is_dir() {
             return fail("a file", "a folder\nhint: a name of a file goes behind it");
+        }
+        if is_shard(path) {
+            return fail("a file that may be written over", "a shard\nhint: name another");
         }
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if path.is_file() && SOURCES.contains(&extension) {
