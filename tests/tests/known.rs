@@ -65,6 +65,9 @@ fn what_is_known_does_not_fail_until_it_is_gone() {
         .expect(0, &["QK301", "1 added"]);
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
         .expect(0, &["0 added, 1 known already"]);
+    // A day that is none is told where there is nothing to add, too.
+    at_home(folder, &[&add[..], &["--expires", "99999-01-01"]].concat())
+        .expect(2, &["--expires: expected a day such as"]);
     assert!(
         text(folder).contains("finding: QK301\n    reason: \"kernel 7 does it so: \\\"old\\\"\"\n"),
         "{}",
@@ -139,6 +142,9 @@ fn entries_cover_what_they_name_and_nothing_else() {
     ] {
         with(&entries, FAULT, 2, &[FILE, part]);
     }
+    std::fs::write(folder.join(FILE), "").expect("a file");
+    at_home(folder, &["known", "list"])
+        .expect(2, &["qkvet.known.yaml: expected entries, got an empty file", "known: []"]);
     // A flag names another file; one above is found from below.
     std::fs::write(folder.join("k.yaml"), format!("known:\n{}", entry("", "QK301"))).expect("a file");
     check(folder, FAULT, &["--known", "k.yaml"]).expect(0, &["KNOWN"]);
@@ -146,6 +152,28 @@ fn entries_cover_what_they_name_and_nothing_else() {
     std::fs::write(folder.join(FILE), format!("known:\n{}", entry("", "QK301"))).expect("a file");
     std::fs::create_dir(folder.join("below")).expect("a folder");
     check(&folder.join("below"), FAULT, &[]).expect(0, &["KNOWN"]);
+}
+
+#[test]
+fn an_entry_holds_under_every_name_of_its_target() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let targets = format!("targets:\n  mine: {{target: {FAULT}}}\n  other: {{target: builtin:flash}}\n");
+    std::fs::write(folder.join("qkvet.yaml"), targets).expect("a file");
+    for named in ["mine", "m?ne", FAULT] {
+        for target in ["mine", FAULT] {
+            let _ = std::fs::remove_file(folder.join(FILE));
+            check(folder, target, &[]).expect(1, &["FAIL  QK301"]);
+            let entry = format!("known: [{{target: '{named}', finding: QK301, reason: r}}]\n");
+            std::fs::write(folder.join(FILE), entry).expect("a file");
+            at_home(folder, &["known", "add", "--reason", "old"]).expect(0, &["0 added, 1 known already"]);
+            check(folder, target, &["--fail-fast"]).expect(0, &["KNOWN  FAIL: QK301"]);
+            check(folder, target, &[]).expect(0, &["KNOWN  FAIL: QK301"]);
+            at_home(folder, &["report"]).expect(0, &["KNOWN", "known: r"]);
+        }
+        // It is about no other target.
+        check(folder, "other", &[]).expect(0, &["no finding"]);
+    }
 }
 
 #[test]

@@ -59,6 +59,9 @@ fn every_format_is_made_again_from_the_last_run() {
     assert!(!brief.contains("  verdicts  ") && !brief.contains("  unchecked "), "{brief}");
     let lines: Vec<&str> = whole.lines().collect();
     assert!(brief.lines().all(|line| lines.contains(&line)) && brief.contains("1 finding"), "{brief}");
+    assert!(!brief.contains("\n\n\n") && !whole.contains("\n\n\n"), "{brief}");
+    let fine = run(folder.path(), &["check", "builtin:standard", "--law", "value", "--dtype", "float32", "-q"]).stdout;
+    assert!(fine.contains("\n\nno finding in ") && !fine.contains("\n\n\n"), "{fine}");
     // No terminal, no cut.
     assert!(lines.iter().all(|line| !line.ends_with('…')), "{whole}");
 }
@@ -69,6 +72,8 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     run(folder.path(), &["report"]).expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
     std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
     run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
+    std::fs::write(folder.path().join("none.json"), "").expect("a file");
+    run(folder.path(), &["report", "--from", "none.json"]).expect(2, &["expected a JSON report, got: an empty file"]);
     let whole = include_str!("../../crates/report/tests/report.json");
     let last = whole.find("\"target\"").expect("a target") + 12;
     for (text, told) in [

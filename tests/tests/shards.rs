@@ -300,7 +300,7 @@ fn shards_that_do_not_belong_together_are_errors() {
     };
     let lines: Vec<&str> = text.lines().collect();
     spoiled(&lines[..lines.len() - 1].join("\n"), &["spoiled.jsonl", "the file is cut off"]);
-    spoiled(&text[..text.len() - 20], &["spoiled.jsonl", &format!("line {}", lines.len())]);
+    spoiled(&text[..text.len() - 20], &["spoiled.jsonl", &format!("line {}", lines.len()), "hint: copy it"]);
     for cut in [5, 20, 200, lines[0].len() - 1] {
         spoiled(
             &text[..cut],
@@ -316,6 +316,9 @@ fn shards_that_do_not_belong_together_are_errors() {
     );
     spoiled("", &["got an empty file"]);
     spoiled("{}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
+    spoiled("{\n  \"run\": {}\n}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
+    // No report is written over a shard.
+    merge(&[&first, "--report", &format!("json={third}")], &["expected a file that may be written over, got a shard"]);
     spoiled(&text.replacen("qkvet-shard/1", "qkvet-shard/2", 1), &["expected qkvet-shard/1, got `qkvet-shard/2`"]);
     spoiled(
         &text.replacen("\"data\":\"", "\"data\":\"AAAA", 1),

@@ -260,8 +260,15 @@ fn devices_and_contracts_lie_side_by_side() {
     assert_eq!(keys, [("cuda-sm80", "f32"), ("cuda-sm90", "f32"), ("cuda-sm90", "tf32")]);
     with("check", &["--device-name", "cuda-sm80"]).expect(0, &["cuda-sm80", "no change"]);
     with("check", &["--device-name", "cuda-sm90"]).expect(0, &["no change"]);
+    // What a check does not ask is told in a line, and fails nothing.
+    let told =
+        ["not asked", "parts device cuda-sm90 float32 under f32, device cuda-sm90 float32 under tf32", "no change"];
+    for strict in [&[][..], &["--strict"]] {
+        with("check", &[&["--device-name", "cuda-sm80"], strict].concat()).expect(0, &told);
+    }
     // Nothing recorded is nothing compared, which is not fine.
-    with("check", &["--device-name", "cuda-sm70"]).expect(4, &["nothing was compared", "new case"]);
+    let nothing = ["nothing was compared", "new case", "not recorded", "part float32 under f32"];
+    with("check", &["--device-name", "cuda-sm70"]).expect(4, &nothing);
     assert!(one.len() * 3 > text(&file(folder, "builtin-flash")).len());
 }
 
@@ -279,6 +286,43 @@ fn an_error_is_larger_when_rounding_does_not_explain_it() {
     with("check", "builtin:flash").expect(1, &["larger error", "PASS 2^"]);
     with("record", "builtin:flash").expect(0, &["regression"]);
     with("check", "builtin:standard").expect(0, &["smaller error"]);
+}
+
+#[test]
+fn who_accepts_a_part_of_a_law_is_told_what_that_makes_of_the_rest() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let with = |words: &[&str]| {
+        let all = ["--snapshot", "s.yaml", "--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
+        at_home(folder, &[&["snapshot", words[0], "builtin:standard"], &words[1..], &all[..]].concat())
+    };
+    with(&["record"]).expect(0, &[]);
+    let path = folder.join("s.yaml");
+    let right = text(&path);
+    let before = read(&path);
+    let bands = &before.parts[0].cases["value"];
+    let banded: Vec<(&String, i32)> = bands.iter().filter_map(|(id, entry)| Some((id, entry.band?.power()))).collect();
+    let (low, _) = *banded.iter().min_by_key(|(_, power)| *power).expect("a case");
+    let (_, top) = *banded.iter().max_by_key(|(_, power)| *power).expect("a case");
+    // The case with the smallest error was recorded with the largest, and all others with the smallest.
+    let lines = right.lines().map(|line| match line.trim().split_once(": PASS ") {
+        Some((id, _)) if id == low => format!("        {id}: PASS 2^{}\n", top + 3),
+        Some((id, _)) if bands.contains_key(id) => format!("        {id}: PASS 2^-20\n"),
+        _ => format!("{line}\n"),
+    });
+    std::fs::write(&path, lines.collect::<String>()).expect("a file");
+    with(&["check"]).expect(0, &["smaller error", "drift"]);
+    let told = [
+        "1 replaced",
+        "cases that were within rounding are larger errors now",
+        "hint: `qkvet snapshot accept --only LAW`",
+    ];
+    at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", low]).expect(0, &told);
+    with(&["check"]).expect(1, &["larger error"]);
+    let whole = at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", "value"]);
+    whole.expect(0, &[" replaced, 0 removed"]);
+    assert!(!whole.stderr.contains("larger errors now"), "{}", whole.stderr);
+    assert_eq!(text(&path), right);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! moves no cursor and is no command of a CI service.
 
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_report::{no_command, visible};
@@ -33,6 +33,15 @@ pub(crate) fn say_raw(text: &str) {
     let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
     if lost.is_none() {
         *lost = anstream::stdout().write_all(text.as_bytes()).err();
+    }
+}
+
+/// The same of text that is made on the way and has no colors.
+pub(crate) fn say_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    if lost.is_none() {
+        let mut to = BufWriter::new(io::stdout().lock());
+        *lost = write(&mut to).and_then(|()| to.flush()).err();
     }
 }
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use qkvet_gen::plans;
 use qkvet_report::{apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible};
 use qkvet_run::declared::Selection;
+use qkvet_run::names::other_names;
 use qkvet_run::target::known_of;
 use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
@@ -58,7 +59,8 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     let mut summary = joined(summaries)?;
     summary.run.target = target;
     if let Some(path) = path {
-        apply_known(&mut summary, &path.display().to_string(), &read(&path)?, &today);
+        let others = other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
+        apply_known(&mut summary, &path.display().to_string(), &read(&path)?, &others, &today);
     }
     // A case that follows another convention has a finding, and its verdict is not one of those that are wrong.
     let is_wrong = |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;

@@ -1,8 +1,10 @@
 //! The report as one JSON document. Two runs of the same cases give the same bytes: no times, no paths of ours.
 
+use std::io::{self, Write};
+
 use qkvet_spec::Summary;
 
-use crate::text::visible_json;
+use crate::text::{visible_json, visible_json_part};
 
 /// The summary as JSON, pretty-printed, one trailing newline. Its schema is `qkvet schema report`.
 ///
@@ -10,4 +12,71 @@ use crate::text::visible_json;
 /// None in practice: every number in a summary is finite.
 pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(summary).map(|text| visible_json(text) + "\n")
+}
+
+/// The same where it is wanted, without the text as a whole: that takes as much room as what it says.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_json(summary: &Summary, to: impl Write) -> io::Result<()> {
+    let mut to = Visible(to);
+    serde_json::to_writer_pretty(&mut to, summary)?;
+    to.write_all(b"\n")
+}
+
+/// Hides nothing from those who read the document. What comes at once is a whole piece of text, for so serde_json writes.
+struct Visible<W>(W);
+
+impl<W: Write> Write for Visible<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.0.write_all(visible_json_part(text).as_bytes()),
+            Err(_) => self.0.write_all(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::Summary;
+
+    use super::*;
+
+    /// Counts what it is given, and the longest piece.
+    #[derive(Default)]
+    struct Pieces(Vec<u8>, usize);
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.extend_from_slice(bytes);
+            self.1 = self.1.max(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn it_is_written_piece_by_piece_and_is_the_same() {
+        let text = include_str!("../tests/report.json");
+        let mut summary: Summary = serde_json::from_str(text).expect("a report");
+        summary.run.target = "##[error]\u{1b}[2J\u{2028}\"\\\u{200b}é##[".to_owned();
+        summary.warnings = vec![summary.run.target.clone(); 3];
+        let whole = json(&summary).expect("a document");
+        let mut pieces = Pieces::default();
+        write_json(&summary, &mut pieces).expect("no I/O to fail");
+        assert_eq!(String::from_utf8(pieces.0).expect("text"), whole);
+        assert!(pieces.1 * 4 < whole.len(), "{} of {}", pieces.1, whole.len());
+        assert!(!whole.contains("##[") && !whole.contains('\u{1b}') && !whole.contains('\u{200b}'), "{whole}");
+    }
 }

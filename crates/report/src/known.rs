@@ -15,6 +15,12 @@ use crate::glob::{is_literal, matches};
 /// # Errors
 /// YAML that does not fit; an entry without a reason or a finding, for everything at once, or with a day that is none.
 pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
+    if source.trim().is_empty() {
+        let hint = "hint: remove it, or write `known: []`, which is a file without entries";
+        return Err(SpecError::plain(format!(
+            "known deviations at {path}: expected entries, got an empty file\n{hint}"
+        )));
+    }
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
         check_known(entry).map_err(|message| SpecError::plain(format!("entry {} at {path}: {message}", at + 1)))?;
@@ -75,14 +81,17 @@ pub fn is_day(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Marks the cases and findings of the run that are known, and keeps what came of each entry. `today` is compared with the last
-/// days of entries and kept nowhere.
-pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, today: &str) {
+/// Marks the cases and findings of the run that are known, and keeps what came of each entry. Entries may name the target by one of
+/// `others` too. `today` is compared with the last days of entries and kept nowhere.
+pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others: &[String], today: &str) {
+    summary.known = Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
     let names: Vec<(String, String)> =
         summary.findings.iter().map(|finding| (finding_name(finding), finding.title.clone())).collect();
+    let target = target_names(summary);
     let mut entries = Vec::new();
     for entry in &known.known {
-        let scope: Vec<usize> = (0..summary.records.len()).filter(|at| covers(entry, summary, *at)).collect();
+        let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
+        let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
         let shows = |at: &&usize| {
             let record = &summary.records[**at];
             let name = record.finding.and_then(|finding| names.get(finding));
@@ -113,23 +122,43 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, today: 
     for (finding, (n_cases, n_known)) in summary.findings.iter_mut().zip(of) {
         finding.known = if n_known > 0 && n_known == n_cases { finding.cases } else { n_known };
     }
-    summary.known = Some(KnownOutcome { file: file.to_owned(), entries });
+    if let Some(outcome) = &mut summary.known {
+        outcome.entries = entries;
+    }
+}
+
+/// Every name of the run's target.
+fn target_names(summary: &Summary) -> Vec<String> {
+    let others = summary.known.iter().flat_map(|known| &known.names);
+    std::iter::once(&summary.run.target).chain(others).cloned().collect()
+}
+
+/// Whether the entry may be about a target of these names. Without a pattern, `python:` and `./` before a name do not count.
+fn is_about_target(entry: &KnownDeviation, names: &[String]) -> bool {
+    let bare = |name: &str| {
+        let name = name.strip_prefix("python:").unwrap_or(name);
+        name.strip_prefix("./").unwrap_or(name).to_owned()
+    };
+    entry.target.as_deref().is_none_or(|pattern| {
+        let is_same = |name: &str| is_literal(pattern) && bare(name) == bare(pattern);
+        names.iter().any(|name| matches(pattern, name) || is_same(name))
+    })
 }
 
 /// Whether the record is one of those that the entry is about.
-fn covers(entry: &KnownDeviation, summary: &Summary, at: usize) -> bool {
-    let CaseRecord { law, id, dtype, call, .. } = &summary.records[at];
-    is_about_known(entry, &summary.run.target, [law, id, dtype, call])
+fn covers(entry: &KnownDeviation, names: &[String], record: &CaseRecord) -> bool {
+    let CaseRecord { law, id, dtype, call, .. } = record;
+    is_about_known(entry, names, [law, id, dtype, call])
 }
 
-/// Whether the entry is about a case of the target, whatever that shows: its law, id, format, and call in a line.
-pub fn is_about_known(entry: &KnownDeviation, target: &str, [law, id, dtype, call]: [&str; 4]) -> bool {
+/// Whether the entry is about a case of the target with these names, whatever that shows: its law, id, format, and call in a line.
+pub fn is_about_known(entry: &KnownDeviation, names: &[String], [law, id, dtype, call]: [&str; 4]) -> bool {
     let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
-    fits(&entry.target, target)
-        && fits(&entry.law, law)
+    fits(&entry.law, law)
         && fits(&entry.case, id)
         && fits(&entry.dtype, dtype)
         && entry.option.as_deref().is_none_or(|pattern| uses(call, pattern))
+        && is_about_target(entry, names)
 }
 
 /// Whether the line of the call names an option that fits.
@@ -152,7 +181,7 @@ fn is_of(entry: &KnownDeviation, record: &CaseRecord, name: Option<&(String, Str
 fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool {
     let run = &summary.run;
     let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
-    if !fits(&entry.target, &run.target) || !fits(&entry.suite, &run.suite) {
+    if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, &run.suite) {
         return false;
     }
     if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
@@ -185,13 +214,15 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
         .into_iter()
         .map(|number| (number, (finding_name(&summary.findings[number]), summary.findings[number].title.clone())))
         .collect();
+    let target = target_names(summary);
     for status in outcome.entries.iter().filter(|status| status.state == KnownState::Holds) {
         let entry = &status.entry;
         for (at, number) in &of {
             // One case of a finding is enough.
             let is_there =
                 all.get(number).and_then(|entries| entries.last()).is_some_and(|last| std::ptr::eq(*last, entry));
-            if !is_there && covers(entry, summary, *at) && is_of(entry, &summary.records[*at], names.get(number)) {
+            let record = &summary.records[*at];
+            if !is_there && covers(entry, &target, record) && is_of(entry, record, names.get(number)) {
                 all.entry(*number).or_default().push(entry);
             }
         }

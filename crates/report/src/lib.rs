@@ -31,7 +31,7 @@ pub use format::{ReportError, ReportFormat, write_as};
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::html;
-pub use json::json;
+pub use json::{json, write_json};
 pub use junit::junit;
 pub use known::{
     apply_known, check_known, is_about_known, is_day, open_findings, read_known, settled, stale_line, stale_lines,

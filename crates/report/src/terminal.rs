@@ -81,7 +81,10 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
     }
     out.push_str(&settled_findings(summary, width));
     out.push_str(&if style.is_brief && summary.checked() > 0 { open_ends(summary) } else { covered(summary, width) });
-    line(&mut out, &exit_line(summary));
+    // One blank line stands before it, whatever is before that.
+    let last = exit_line(summary);
+    let last = if out.ends_with("\n\n") { last.trim_start_matches('\n') } else { &last };
+    line(&mut out, last);
     if let Some(snapshot) = &summary.snapshot {
         let title = |finding: &Finding| {
             codes(&finding.title)
@@ -194,7 +197,7 @@ const EVEN: &str = ". Suite `even` has one width";
 const REFUSED: &str = "cases were refused with an exception. What a target does not offer it says with NotImplementedError; another \
                        exception may be a fault of its own: the reasons above are its words";
 
-/// Counts, options, formats, sizes, what was declined and what is never checked, as for a file.
+/// Counts, options, formats, sizes, what was declined and what was not checked, as for a file.
 pub fn coverage(summary: &Summary) -> String {
     covered(summary, LONGEST)
 }

@@ -48,8 +48,17 @@ fn is_hidden(c: char) -> bool {
 
 /// A document of JSON with the same characters escaped as JSON does it, and no command of a CI service in it: the same document.
 pub(crate) fn visible_json(text: String) -> String {
+    let changed = match visible_json_part(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(changed) => Some(changed),
+    };
+    changed.unwrap_or(text)
+}
+
+/// The same of a part of a document that ends in no text of it.
+pub(crate) fn visible_json_part(text: &str) -> Cow<'_, str> {
     // Outside of texts no document has a number sign.
-    let text = if text.contains(MARK) { text.replace(MARK, "#\\u0023[") } else { text };
+    let text = if text.contains(MARK) { Cow::Owned(text.replace(MARK, "#\\u0023[")) } else { Cow::Borrowed(text) };
     if !text.contains(is_hidden) {
         return text;
     }
@@ -60,7 +69,7 @@ pub(crate) fn visible_json(text: String) -> String {
             c.to_string()
         }
     };
-    text.chars().map(escaped).collect()
+    Cow::Owned(text.chars().map(escaped).collect())
 }
 
 /// What begins a command in the older form, wherever it stands in a line.

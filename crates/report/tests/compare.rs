@@ -1,8 +1,10 @@
 //! Each kind of change between a snapshot and a run is seen, and what a run has not seen is left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_report::{accept, apply_known, compare, new_snapshot, read_known, read_snapshot, write_snapshot};
+use qkvet_report::{
+    accept, apply_known, compare, new_snapshot, read_known, read_snapshot, snapshot_text, write_snapshot,
+};
 use qkvet_spec::{
     CaseRecord, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState, RunInfo, Snapshot,
     SnapshotOutcome, Summary, Verdict, Witness,
@@ -213,11 +215,58 @@ fn bits_and_keys() {
     for other in &others {
         let outcome = compare(&snapshot, other, "s", None, false);
         assert_eq!((outcome.compared, changes(&outcome)), (0, vec![(Change::New, "c-1")]));
+        assert_eq!((outcome.left_out, outcome.not_asked.len(), outcome.not_recorded.len()), (0, 1, 1));
         accept(&mut all, other, &outcome, true, &|_| true);
     }
     assert_eq!(read_snapshot("s", &write_snapshot(&all)).map(|all| all.parts.len()), Ok(6));
     for run in others.iter().chain([&base]) {
         assert!(compare(&all, run, "s", None, false).changes.is_empty());
+    }
+    // What the run did not ask is told in one line, by what tells it from the run.
+    let outcome = compare(&all, &base, "s", None, false);
+    let parts: Vec<&str> = outcome.not_asked.iter().map(|part| part.part.as_str()).collect();
+    let told = [
+        "suite core float32 under f32",
+        "float32 under f32 conventions causal=upper-left",
+        "seed 1 float32 under f32",
+        "float32 under tf32",
+        "device cuda:0 float32 under f32",
+    ];
+    assert_eq!(parts.iter().collect::<BTreeSet<_>>(), told.iter().collect::<BTreeSet<_>>());
+    let text = snapshot_text(&outcome, &BTreeMap::new(), false);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("not asked")).collect();
+    assert!(lines.len() == 1 && told.iter().all(|part| lines[0].contains(part)), "{text}");
+    assert!(text.contains("no change") && !text.contains("not recorded"), "{text}");
+    // A part that somebody deleted is new.
+    all.parts.retain(|part| part.contract != "tf32");
+    let text = snapshot_text(&compare(&all, &others[3], "s", None, false), &BTreeMap::new(), false);
+    assert!(text.contains("not recorded       1  part float32 under tf32"), "{text}");
+}
+
+#[test]
+fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
+    let run = summary(
+        vec![finding("QK221 by remainder", Verdict::Fail)],
+        vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+    );
+    let mut other = run.clone();
+    other.run.device = Some("cuda:0".to_owned());
+    let mut snapshot = recorded(&run);
+    let outcome = compare(&snapshot, &other, "s", None, false);
+    accept(&mut snapshot, &other, &outcome, false, &|_| true);
+    let text = write_snapshot(&snapshot);
+    for cut in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
+        let error = read_snapshot("s", &text[..cut]).expect_err("a file that is cut").to_string();
+        assert!(error.contains("the file is cut off\nhint: take it from version control again"), "{cut}: {error}");
+    }
+    // What is wrong with a whole one is told as it is.
+    for (text, told) in [
+        (text.replacen("    suite: smoke\n", "", 1), "suite"),
+        (text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1).replace("    seed: 0\n", ""), "seed"),
+        ("targets: {}\n".to_owned(), "format"),
+    ] {
+        let error = read_snapshot("s", &text).expect_err("a file that is wrong").to_string();
+        assert!(error.contains(told) && !error.contains("cut off"), "{error}");
     }
 }
 
@@ -253,7 +302,7 @@ fn states_of_known_deviations() {
             read_known("k", &format!("known: [{{{entry}, reason: r}}]")).unwrap_or_else(|error| panic!("{error}"));
         let mut summary = run();
         change(&mut summary);
-        apply_known(&mut summary, "k", &file, "2026-05-01");
+        apply_known(&mut summary, "k", &file, &["mine".to_owned()], "2026-05-01");
         let state = summary.known.as_ref().map(|known| known.entries[0].state);
         (state.expect("an entry"), summary.findings[0].is_known())
     };
@@ -276,6 +325,12 @@ fn states_of_known_deviations() {
     let stopped = |summary: &mut Summary| summary.stopped = Some("why".to_owned());
     assert_eq!(state("finding: CRASH", &stopped), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, target: other", &as_it_is), (KnownState::NotAsked, false));
+    // By any name of the target, which `python:` and `./` do not change.
+    for target in ["mine", "m*", "builtin:x", "./builtin:x", "python:mine"] {
+        let holds = (KnownState::Holds, true);
+        assert_eq!(state(&format!("finding: QK221, target: '{target}'"), &as_it_is), holds, "{target}");
+    }
+    assert_eq!(state("finding: QK221, target: 'python:*'", &as_it_is), (KnownState::NotAsked, false));
     assert_eq!(state("finding: CRASH, suite: core", &as_it_is), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, suite: core", &as_it_is), (KnownState::Holds, true));
 }

@@ -8,6 +8,7 @@ pub mod declared;
 pub mod doctor;
 pub mod flash;
 pub mod frozen;
+pub mod names;
 pub mod native;
 pub mod onnx;
 pub mod probing;

@@ -20,10 +20,10 @@ use crate::repro::{Called, CalledExec, CalledPython};
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
-const EXEC: &str = "exec:";
+pub(crate) const EXEC: &str = "exec:";
 
 /// What stands before the file of a shared library.
-const LIBRARY: &str = "lib:";
+pub(crate) const LIBRARY: &str = "lib:";
 
 /// A target before it is started.
 #[derive(Clone, Debug)]
@@ -439,7 +439,7 @@ fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> 
 }
 
 /// Program and arguments, however the path is written.
-fn place_of(config: &ExecConfig) -> (PathBuf, Vec<String>) {
+pub(crate) fn place_of(config: &ExecConfig) -> (PathBuf, Vec<String>) {
     let program = config.program.canonicalize().unwrap_or_else(|_| config.program.clone());
     (program, config.arguments.clone())
 }
@@ -503,7 +503,7 @@ fn entry_for(path: &Path, reference: &PythonRef, folder: &Path) -> Result<Option
 }
 
 /// The reference with its file as an absolute path, links resolved where the file exists.
-fn absolute(reference: &PythonRef, base: &Path) -> PythonRef {
+pub(crate) fn absolute(reference: &PythonRef, base: &Path) -> PythonRef {
     let source = match &reference.source {
         PythonSource::File(path) => {
             let joined = base.join(path);

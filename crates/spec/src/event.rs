@@ -214,7 +214,7 @@ pub struct Coverage {
     /// Rows of results by where the numbers come from that they were compared with.
     #[serde(default, deserialize_with = "tally")]
     pub references: BTreeMap<String, usize>,
-    /// What this version never checks.
+    /// What the run did not check, whatever its cases: what no version so far checks, and what this target gave no results for.
     pub unchecked: Vec<String>,
 }
 

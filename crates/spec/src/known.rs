@@ -15,7 +15,7 @@ pub struct KnownFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnownDeviation {
-    /// Pattern of the target's name; absent: every target.
+    /// Pattern of the target's name, as it is called or as `qkvet.yaml` names it; absent: every target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The suite whose runs say whether the entry is stale; absent: every run. It covers what it covers in other runs too.
@@ -103,6 +103,9 @@ pub struct KnownStatus {
 pub struct KnownOutcome {
     /// The file as it was named or found.
     pub file: String,
+    /// Other names of the target, by which entries may name it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// Its entries, in order.
     pub entries: Vec<KnownStatus>,
 }

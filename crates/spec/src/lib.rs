@@ -71,7 +71,9 @@ pub use schema::{SCHEMAS, schema};
 /// A value of a YAML file with its place.
 pub use serde_yaml::Spanned;
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
-pub use snapshot::{Band, CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart};
+pub use snapshot::{
+    Band, CaseChange, Change, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart,
+};
 pub use source::{SpecError, parse_large_yaml, parse_yaml};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};

@@ -292,6 +292,16 @@ pub struct CaseChange {
     pub found: Option<SnapshotEntry>,
 }
 
+/// A part of a snapshot in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartCount {
+    /// Device, suite and seed where they are not those of the run; format and contract; conventions.
+    pub part: String,
+    /// How many cases it has.
+    pub cases: usize,
+}
+
 /// What is different from a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -304,8 +314,14 @@ pub struct SnapshotOutcome {
     pub exact: bool,
     /// Cases of the run that the snapshot has.
     pub compared: usize,
-    /// Recorded cases that the run left out: it had only some laws, formats or a shard, or was stopped.
+    /// Recorded cases that the run left out of the parts that it had: it had only some laws or a shard, or was stopped.
     pub left_out: usize,
+    /// Recorded parts that the run did not have at all, by what tells them from the run: `float16 under f16`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_asked: Vec<PartCount>,
+    /// Parts of the run that are not recorded at all, in the same words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_recorded: Vec<PartCount>,
     /// Numbers of findings of the run that the snapshot has for each of their cases, from 0.
     pub recorded_findings: Vec<usize>,
     /// Every difference, in order of kind, then of the run.

@@ -34,7 +34,7 @@ pub(crate) struct SnapshotPlaceArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
     /// What stands for the device in the snapshot, such as cuda-sm90 [default: that of the target, else cpu]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) device_name: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use qkvet_report::{DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
+use qkvet_run::names::other_names;
 use qkvet_run::runner::Seen;
 use qkvet_run::target::known_of;
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary};
@@ -20,10 +21,20 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Read before a run and laid over its outcome.
 #[derive(Default)]
 pub(super) struct Expected {
-    known: Option<(String, KnownFile, String)>,
+    known: Option<Known>,
     snapshot: Option<Comparison>,
     /// Whether the run hashes what comes back.
     pub(super) exact: bool,
+}
+
+/// A file of known deviations, and what it is held against.
+struct Known {
+    /// The file, as it is shown.
+    path: String,
+    file: KnownFile,
+    today: String,
+    /// Other names of the target.
+    others: Vec<String>,
 }
 
 /// A snapshot to compare with.
@@ -38,8 +49,9 @@ impl Expected {
     pub(super) fn known(args: &ReportArgs, target: &str, config: Option<&Path>) -> Result<Self, Failure> {
         let today = today(args.today.as_deref())?;
         let Some(path) = args.known.clone().or(find_known(target, config)?) else { return Ok(Self::default()) };
-        let known = read_known_file(&path)?;
-        Ok(Self { known: Some((shown(&path), known, today)), ..Self::default() })
+        let file = read_known_file(&path)?;
+        let others = other_names(target, &setup::current_folder()?, config);
+        Ok(Self { known: Some(Known { path: shown(&path), file, today, others }), ..Self::default() })
     }
 
     /// The same and a snapshot, with bits or without.
@@ -55,9 +67,10 @@ impl Expected {
     /// Whether a finding that is seen first may be one that does not fail: known, or recorded. Its cause is not known yet.
     pub(super) fn may_settle(&self, target: &str, seen: &Seen<'_>) -> bool {
         let Seen { law, dtype, case, call, .. } = *seen;
-        let is_known = self.known.iter().any(|(_, file, today)| {
+        let is_known = self.known.iter().any(|Known { file, today, others, .. }| {
+            let names: Vec<String> = std::iter::once(target.to_owned()).chain(others.iter().cloned()).collect();
             let holds = |entry: &&KnownDeviation| entry.expires.as_ref().is_none_or(|day| day >= today);
-            file.known.iter().filter(holds).any(|entry| is_about_known(entry, target, [law, case, dtype, call]))
+            file.known.iter().filter(holds).any(|entry| is_about_known(entry, &names, [law, case, dtype, call]))
         });
         let parts = self.snapshot.iter().flat_map(|comparison| &comparison.snapshot.parts);
         let mut recorded = parts.filter(|part| part.dtype == dtype).filter_map(|part| part.cases.get(law)?.get(case));
@@ -66,8 +79,8 @@ impl Expected {
 
     /// Says in the summary what is known and what is different.
     pub(super) fn apply(&self, summary: &mut Summary) {
-        if let Some((file, known, today)) = &self.known {
-            apply_known(summary, file, known, today);
+        if let Some(Known { path, file, today, others }) = &self.known {
+            apply_known(summary, path, file, others, today);
         }
         if let Some(Comparison { path, snapshot, device }) = &self.snapshot {
             let outcome = compare(snapshot, summary, &shown(path), device.as_deref(), self.exact);

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_report::{add_known, apply_known, check_known, finding_name, read_known, remove_known, visible, write_known};
+use qkvet_report::{
+    add_known, apply_known, check_known, finding_name, is_day, read_known, remove_known, visible, write_known,
+};
+use qkvet_run::names::other_names;
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
 use qkvet_spec::{Chosen, KnownDeviation, KnownFile, KnownState, Summary};
@@ -33,6 +36,7 @@ const CI_HINT: &str = "change the file on a developer's machine and commit it";
 
 fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     refuse_under_ci("known add", CI_HINT)?;
+    check_day(args)?;
     let path = place(&args.file)?;
     let _held = hold(&path);
     let (text, known) = if path.exists() {
@@ -50,7 +54,9 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         let what = format!("known add: expected at most {MOST_ADDED} entries to add at once, got {}", new.len());
         return Err(Failure::Usage(format!("{what}\n{hint}")));
     }
-    new.iter().try_for_each(|entry| check(entry, args))?;
+    for entry in &new {
+        check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
+    }
     there.extend(same.iter().map(KnownDeviation::describe));
     let added = new.len();
     if added > 0 {
@@ -116,7 +122,8 @@ fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>
     }
     // The run may have been before the entries.
     let mut now = summary.clone();
-    apply_known(&mut now, "", known, &today(args.file.today.as_deref())?);
+    let others = other_names(&summary.run.target, &setup::current_folder()?, None);
+    apply_known(&mut now, "", known, &others, &today(args.file.today.as_deref())?);
     let open: BTreeSet<String> = now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
     let (names, there): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| open.contains(name));
     let mut scopes = scopes(&summary);
@@ -149,10 +156,13 @@ fn found(summary: &Summary) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn check(entry: &KnownDeviation, args: &KnownAddArgs) -> Result<(), Failure> {
-    check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
+/// Whether the last day is one, and one to come, be there anything to add or not.
+fn check_day(args: &KnownAddArgs) -> Result<(), Failure> {
     let today = today(args.file.today.as_deref())?;
-    match &entry.expires {
+    match &args.expires {
+        Some(day) if !is_day(day) => {
+            Err(Failure::Usage(format!("--expires: expected a day such as 2027-01-31, got `{day}`")))
+        }
         Some(day) if *day < today => Err(Failure::Usage(format!("--expires: expected a day to come, got {day}"))),
         _ => Ok(()),
     }

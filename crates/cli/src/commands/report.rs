@@ -7,12 +7,12 @@ use std::io::{BufReader, ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
-use qkvet_report::{ReportFormat, ReportStyle, render_in, write_as};
+use qkvet_report::{ReportFormat, ReportStyle, render_in};
 use qkvet_spec::{Catalog, Summary, json_trouble};
 
 use super::expected::unreadable;
 use super::launch::write_text;
-use super::reports::{check_wishes, write_files};
+use super::reports::{check_wishes, write_files, write_out};
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
 
@@ -23,15 +23,14 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     check_wishes(&args.output)?;
     let summary = read(&args.from)?;
     let catalog = Catalog::embedded()?;
-    let text = match args.output.format {
+    match args.output.format {
+        // Who wants files alone gets no other report.
+        ReportFormat::Human if !args.output.report.is_empty() => {}
         ReportFormat::Human => {
-            render_in(&summary, ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: false })
+            let style = ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: false };
+            write_text(&render_in(&summary, style))?;
         }
-        format => write_as(format, &summary, &catalog).map_err(|error| Failure::Usage(error.to_string()))?,
-    };
-    // Who wants files alone gets no other report.
-    if args.output.report.is_empty() || args.output.format != ReportFormat::Human {
-        write_text(&text)?;
+        format => write_out(format, &summary, &catalog)?,
     }
     write_files(&summary, &catalog, &args.output)?;
     Ok(ExitCode::SUCCESS)
@@ -54,6 +53,9 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     let about = std::fs::metadata(&path).map_err(unread)?;
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    }
+    if about.len() == 0 {
+        return Err(fail("an empty file".to_owned()));
     }
     let file = File::open(&path).map_err(unread)?;
     // Not read as a whole first: the text of a long report takes as much room as what it says.

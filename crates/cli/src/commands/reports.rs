@@ -2,18 +2,19 @@
 
 #![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
 
-use std::fs;
-use std::io::{IsTerminal, Write};
+use std::fs::{self, File};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use qkvet_report::{LiveStream, ReportFormat, ReportStyle, markdown, ndjson_end, render_in, write_as};
-use qkvet_run::whole::write_whole;
+use qkvet_report::{LiveStream, ReportFormat, ReportStyle, markdown, ndjson_end, render_in, write_as, write_json};
+use qkvet_run::whole::{write_whole, write_whole_with};
 use qkvet_spec::{Catalog, Event, Summary};
 
 use super::launch::write_text;
 use super::setup;
 use crate::args::{OutputArgs, Wish};
 use crate::exit::Failure;
+use crate::out::{say_with, written};
 
 /// The folder in the store that holds the report of the last run.
 pub(super) const LAST: &str = "last";
@@ -85,15 +86,29 @@ pub(super) fn write_reports(
     if place == Place::Last {
         keep(summary, catalog);
     }
-    let text = match args.format {
+    match args.format {
         ReportFormat::Human => {
-            render_in(summary, ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet })
+            write_text(&render_in(
+                summary,
+                ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet },
+            ))?;
         }
-        ReportFormat::Ndjson if !live.is_silent => ndjson_end(summary).map_err(|error| unwritten(&error))?,
-        format => write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
-    };
-    write_text(&text)?;
+        ReportFormat::Ndjson if !live.is_silent => {
+            write_text(&ndjson_end(summary).map_err(|error| unwritten(&error))?)?;
+        }
+        format => write_out(format, summary, catalog)?,
+    }
     write_files(summary, catalog, args)
+}
+
+/// The report in a format on standard output.
+pub(super) fn write_out(format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+    if format == ReportFormat::Json {
+        // The one that tells everything, however long that is.
+        say_with(|to| write_json(summary, to));
+        return written();
+    }
+    write_text(&write_as(format, summary, catalog).map_err(|error| unwritten(&error))?)
 }
 
 /// The files that were wished for.
@@ -116,17 +131,27 @@ fn wishes(args: &OutputArgs) -> impl Iterator<Item = &Wish> {
 }
 
 fn write_wish(Wish { format, path }: &Wish, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
-    let text = write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?;
     match path {
-        Some(path) => write_file(path, &text),
-        None if *format == ReportFormat::Github => annotate(&text, summary),
+        Some(path) => write_report(path, *format, summary, catalog),
+        None if *format == ReportFormat::Github => {
+            annotate(&write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?, summary)
+        }
         None => {
             let path = last_folder()?.join(format.file_name());
-            write_file(&path, &text)?;
+            write_report(&path, *format, summary, catalog)?;
             tell!("report: {}", path.display());
             Ok(())
         }
     }
+}
+
+/// Writes a report as a whole or not at all.
+fn write_report(path: &Path, format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+    if format == ReportFormat::Json {
+        return write_named_with("report", path, |to| write_json(summary, to));
+    }
+    let text = write_as(format, summary, catalog).map_err(|error| unwritten(&error))?;
+    write_named("report", path, &text)
 }
 
 /// What no report is written over.
@@ -134,6 +159,13 @@ const SOURCES: [&str; 18] = [
     "c", "cc", "cpp", "cu", "cuh", "go", "h", "hpp", "ipynb", "jl", "js", "onnx", "py", "rs", "so", "toml", "ts",
     "yaml",
 ];
+
+/// Whether the file holds what a shard recorded.
+fn is_shard(path: &Path) -> bool {
+    let head = b"{\"format\":\"qkvet-shard/";
+    let mut first = vec![0; head.len()];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == head
+}
 
 /// Says before a run what would else be said behind it: a report that cannot be written.
 pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
@@ -143,6 +175,9 @@ pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
         };
         if path.is_dir() {
             return fail("a file", "a folder\nhint: a name of a file goes behind it");
+        }
+        if is_shard(path) {
+            return fail("a file that may be written over", "a shard\nhint: name another");
         }
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if path.is_file() && SOURCES.contains(&extension) {
@@ -174,10 +209,9 @@ fn keep(summary: &Summary, catalog: &Catalog) {
     if !Path::new(setup::STORE).is_dir() {
         return;
     }
-    let written = last_folder().and_then(|folder| {
-        let text = write_as(ReportFormat::Json, summary, catalog).map_err(|error| unwritten(&error))?;
-        write_file(&folder.join(ReportFormat::Json.file_name()), &text)
-    });
+    let format = ReportFormat::Json;
+    let written =
+        last_folder().and_then(|folder| write_report(&folder.join(format.file_name()), format, summary, catalog));
     if let Err(failure) = written {
         tell!("warning: `qkvet report` will not find this run: {failure}");
     }
@@ -198,18 +232,22 @@ fn last_folder() -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Writes a file as a whole or not at all.
-fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_named("report", path, text)
+/// Writes a file as a whole or not at all, in a folder that is made if it is not there; `what` names it in messages.
+pub(super) fn write_named(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    write_named_with(what, path, |to| to.write_all(text.as_bytes()))
 }
 
-/// The same for any file, in a folder that is made if it is not there; `what` names it in messages.
-pub(super) fn write_named(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
+/// The same of text that is made on the way.
+fn write_named_with(
+    what: &str,
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
         Failure::Usage(format!("{what} at {}: expected to be written, got: {error}", path.display()))
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(fail)?;
     }
-    write_whole(path, text.as_bytes()).map_err(fail)
+    write_whole_with(path, write).map_err(fail)
 }

@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use qkvet_spec::{
-    Band, CaseChange, Change, Chosen, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart, Summary, Verdict,
+    Band, CaseChange, Change, Chosen, PartCount, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart, Summary,
+    Verdict,
 };
 
-use super::parts::{device_of, is_same, parts};
+use super::parts::{device_of, is_same, n_cases, part_count, parts};
 use crate::finding_name::finding_name;
 
 /// Steps of a band that rounding explains.
@@ -37,6 +38,8 @@ pub fn compare(
         exact,
         compared: 0,
         left_out: 0,
+        not_asked: Vec::new(),
+        not_recorded: Vec::new(),
         recorded_findings: Vec::new(),
         changes: Vec::new(),
     };
@@ -46,13 +49,13 @@ pub fn compare(
         let recorded = snapshot.parts.iter().find(|recorded| is_same(recorded, part));
         Part { recorded, found: part, exact, is_whole, known: &known }.compare(&mut outcome);
     }
-    let of_run = |part: &&SnapshotPart| {
-        let run = &summary.run;
-        part.device == outcome.device && part.suite == run.suite && part.seed == run.seed
+    let others_of = |parts: &[SnapshotPart], others: &[SnapshotPart]| -> Vec<PartCount> {
+        let is_other = |part: &&SnapshotPart| n_cases(part) > 0 && !others.iter().any(|other| is_same(other, part));
+        parts.iter().filter(is_other).map(|part| part_count(part, summary, &outcome.device)).collect()
     };
-    let is_found = |part: &SnapshotPart| found.iter().any(|found| is_same(found, part));
-    let others = snapshot.parts.iter().filter(of_run).filter(|part| !is_found(part));
-    outcome.left_out += others.map(|part| part.cases.values().map(IndexMap::len).sum::<usize>()).sum::<usize>();
+    // Which parts a run has is a matter of its flags, its device and what the target declares: it is told, and is no change.
+    (outcome.not_asked, outcome.not_recorded) =
+        (others_of(&snapshot.parts, &found), others_of(&found, &snapshot.parts));
     outcome.changes.sort_by_key(|one| one.change);
     outcome.recorded_findings = recorded_findings(snapshot, summary, &found, &outcome);
     outcome

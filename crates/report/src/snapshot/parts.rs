@@ -1,7 +1,7 @@
 //! The parts of a snapshot that a run makes.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Band, CaseRecord, SnapshotEntry, SnapshotPart, Summary, Verdict};
+use qkvet_spec::{Band, CaseRecord, PartCount, SnapshotEntry, SnapshotPart, Summary, Verdict};
 
 use super::PLAIN_DEVICE;
 use crate::finding_name::{codes, finding_name};
@@ -61,6 +61,35 @@ pub(super) fn is_same(x: &SnapshotPart, y: &SnapshotPart) -> bool {
         (device, suite, *seed, dtype, contract, conventions)
     }
     key(x) == key(y)
+}
+
+/// How many cases it has.
+pub(super) fn n_cases(part: &SnapshotPart) -> usize {
+    part.cases.values().map(IndexMap::len).sum()
+}
+
+/// Format and contract of a part, after what else tells it from a run.
+pub(super) fn part_count(part: &SnapshotPart, summary: &Summary, run_device: &str) -> PartCount {
+    let SnapshotPart { device, suite, seed, dtype, contract, conventions, .. } = part;
+    let run = &summary.run;
+    let mut words = Vec::new();
+    if device != run_device {
+        words.push(format!("device {device}"));
+    }
+    if *suite != run.suite {
+        words.push(format!("suite {suite}"));
+    }
+    if *seed != run.seed {
+        words.push(format!("seed {seed}"));
+    }
+    words.push(format!("{dtype} under {contract}"));
+    let mut declared = run.conventions.clone();
+    declared.sort();
+    if *conventions != declared {
+        let named = if conventions.is_empty() { "none".to_owned() } else { conventions.join(" ") };
+        words.push(format!("conventions {named}"));
+    }
+    PartCount { part: words.join(" "), cases: n_cases(part) }
 }
 
 /// The name of the run's device: the one that is given, else what the target says.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{CaseChange, Change, SnapshotEntry, SnapshotOutcome};
+use qkvet_spec::{CaseChange, Change, PartCount, SnapshotEntry, SnapshotOutcome};
 
 use crate::glob::matches;
 use crate::text::{count, cut, visible_line};
@@ -156,6 +156,12 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
             count(outcome.left_out)
         ));
     }
+    for (name, parts) in [("not asked", &outcome.not_asked), ("not recorded", &outcome.not_recorded)] {
+        if !parts.is_empty() {
+            let n = parts.iter().map(|part| part.cases).sum();
+            line(&format!("  {name:13} {:>6}  {}", count(n), cut(&visible_line(&part_names(parts)), width)));
+        }
+    }
     line("");
     line(&snapshot_line(outcome));
     let hint = if outcome.changes.is_empty() {
@@ -167,6 +173,18 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     };
     hint.into_iter().for_each(&mut line);
     out
+}
+
+/// Parts that are named; others are only counted.
+const MOST_PARTS: usize = 6;
+
+/// `parts float16 under f16, seed 1 float32 under f32`.
+fn part_names(parts: &[PartCount]) -> String {
+    let named: Vec<&str> = parts.iter().take(MOST_PARTS).map(|part| part.part.as_str()).collect();
+    let more = parts.len().saturating_sub(MOST_PARTS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let noun = if parts.len() == 1 { "part" } else { "parts" };
+    format!("{noun} {}{more}", named.join(", "))
 }
 
 /// Which way errors moved that rounding may explain: all the same way is worth a look.

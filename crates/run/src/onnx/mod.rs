@@ -23,7 +23,7 @@ pub use constants::{ConstantError, Constants};
 pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};
 pub use model::{Input, Model, ModelError};
-pub(crate) use named::{onnx_kind, onnx_target};
+pub(crate) use named::{MODEL, onnx_kind, onnx_target};
 pub use node::{NodeTest, Opset, node_test};
 pub use role::{Operator, Role};
 pub use split::split;

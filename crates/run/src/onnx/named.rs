@@ -12,7 +12,7 @@ use crate::python::Layout;
 use crate::target::{NamedTarget, TargetKind};
 
 /// What stands before the file of a model.
-const MODEL: &str = "onnx:";
+pub(crate) const MODEL: &str = "onnx:";
 
 /// What stands before the name of a backend of ONNX.
 const BACKEND: &str = "onnx-backend:";

@@ -222,10 +222,13 @@ fn line_trouble(error: &serde_json::Error) -> String {
     json_trouble(&error.to_string()).replace(" at line 1 column ", " at column ")
 }
 
-/// Whether the first line is the beginning of a header and no more.
-fn is_cut_off(first: &str) -> bool {
+/// What to do about a file that is cut off.
+const CUT_HINT: &str = "hint: copy it again from where it was written, or run the shard again";
+
+/// Whether the first line is the beginning of a header and no more; too short a one is ours if it is all there is.
+fn is_cut_off(first: &str, is_last: impl FnOnce() -> bool) -> bool {
     let head = format!("{{\"format\":\"{FORMAT}\"");
-    let is_ours = first.starts_with(&head) || (!first.is_empty() && head.starts_with(first));
+    let is_ours = first.starts_with(&head) || (!first.is_empty() && head.starts_with(first) && is_last());
     is_ours && serde_json::from_str::<serde_json::Value>(first).is_err_and(|error| error.is_eof())
 }
 
@@ -251,9 +254,8 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
         None => Ok(None),
     };
     let (_, first) = next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
-    if is_cut_off(&first) {
-        let hint = "hint: copy it again from where it was written, or run the shard again";
-        return Err(fail(format!("line 1: expected what was run, got a part of it: the file is cut off\n{hint}")));
+    if is_cut_off(&first, || !matches!(next(), Ok(Some(_)))) {
+        return Err(fail(format!("line 1: expected what was run, got a part of it: the file is cut off\n{CUT_HINT}")));
     }
     let format = serde_json::from_str::<serde_json::Value>(&first).ok();
     let format = format.as_ref().and_then(|header| header.get("format")?.as_str());
@@ -268,13 +270,16 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
-        let Answer { call, response, ended } = serde_json::from_str(&line)
-            .map_err(|error| fail(format!("line {number}: expected an answer, got: {}", line_trouble(&error))))?;
+        let Answer { call, response, ended } = serde_json::from_str(&line).map_err(|error| {
+            let hint = if error.is_eof() { format!("\n{CUT_HINT}") } else { String::new() };
+            fail(format!("line {number}: expected an answer, got: {}{hint}", line_trouble(&error)))
+        })?;
         answers.entry(call).or_default().push(StoredAnswer { response, ended });
         n_answers += 1;
     }
     if n_answers != header.answers {
-        return Err(fail(format!("expected {} answers, got {n_answers}: the file is cut off", header.answers)));
+        let what = format!("expected {} answers, got {n_answers}: the file is cut off", header.answers);
+        return Err(fail(format!("{what}\n{CUT_HINT}")));
     }
     Ok(ShardFile { path: path.to_owned(), header, answers })
 }

@@ -175,7 +175,25 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     }
     let written = accept(&mut snapshot, &run.summary, &outcome, args.prune, &*chosen);
     save(&path, &snapshot, written, &outcome, args.prune)?;
+    tell_raised(&snapshot, &run.summary, &outcome);
     Ok(ExitCode::from(HELD))
+}
+
+/// Says that what was no regression is one now: the largest error of a law is what its other cases are held against, and that was
+/// accepted to be smaller.
+fn tell_raised(snapshot: &Snapshot, summary: &Summary, before: &SnapshotOutcome) {
+    let after = compare(snapshot, summary, &before.file, Some(&before.device), before.exact);
+    let regressed = |outcome: &SnapshotOutcome| -> BTreeSet<(String, String)> {
+        let changes = outcome.changes.iter().filter(|one| one.change.is_regression());
+        changes.map(|one| (one.dtype.clone(), one.case.clone())).collect()
+    };
+    let n = regressed(&after).difference(&regressed(before)).count();
+    if n > 0 {
+        let hint = "hint: `qkvet snapshot accept --only LAW` takes over a law as a whole";
+        tell!(
+            "notice: {n} cases that were within rounding are larger errors now: what their law had before was accepted to be smaller\n{hint}"
+        );
+    }
 }
 
 /// A run beside its snapshot.

@@ -114,6 +114,8 @@ mod tests {
             exact: false,
             compared: 3,
             left_out: 0,
+            not_asked: Vec::new(),
+            not_recorded: Vec::new(),
             recorded_findings: Vec::new(),
             changes: vec![
                 change(Change::Worse, "c-1", "PASS 2^-3", "FAIL 2^3 QK221"),
