@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, PythonCaller};
 use crate::process::ExecConfig;
-use crate::python::{self, Arrays, Layout, PythonConfig, PythonInfo};
+use crate::python::{self, Layout, PythonConfig, PythonInfo};
 
 /// A target and how it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,12 +77,12 @@ impl Called {
     /// Whether query, key and value of the call are put as views at first: by its shapes alone, so that it is known of calls that
     /// came to nothing too.
     pub(crate) fn gets_views(&self, call: &Call) -> bool {
-        match self {
-            Self::Python(CalledPython { info, .. }) => {
-                info.arrays != Arrays::Jax && !info.layer && python::gets_views(call)
-            }
-            Self::Exec(_) => false,
-        }
+        self.takes_views() && python::gets_views(call)
+    }
+
+    /// Whether some calls may be put as views.
+    pub(crate) fn takes_views(&self) -> bool {
+        matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
     }
 
     /// How a script calls it; `None` for a reference to a function that is none.
