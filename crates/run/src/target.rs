@@ -16,7 +16,7 @@ use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kin
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
-use crate::repro::{Called, CalledExec, CalledPython};
+use crate::repro::{Called, CalledExec, CalledOnnx, CalledPython};
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
@@ -160,7 +160,8 @@ impl TargetKind {
             Self::Onnx(config) => {
                 let target = OnnxTarget::start(config)?;
                 let environment = target.describe();
-                OpenTarget::live(target, environment)
+                let called = Called::Onnx(CalledOnnx::new(config));
+                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
             Self::OnnxBackend(config) => {
                 let target = BackendTarget::start(config)?;
