@@ -60,9 +60,13 @@ impl Place {
 
     /// The report of a check that finds something.
     fn report(&self, law: &str) -> Value {
-        let args =
-            ["check", "target.py:attention", "--suite", "views.yaml", "-q", "--format", "json", "--timeout", "1"];
-        run(self.0.path(), &[&args[..], &["--law", law]].concat()).expect(1, &[]).json()
+        self.report_of("views.yaml", law)
+    }
+
+    fn report_of(&self, suite: &str, law: &str) -> Value {
+        let args = ["check", "target.py:attention", "--suite", suite, "--dtype", "float32", "--law", law];
+        let more = ["-q", "--format", "json", "--timeout", "1"];
+        run(self.0.path(), &[&args[..], &more].concat()).expect(1, &[]).json()
     }
 
     fn replay(&self, finding: &Value) -> Finished {
@@ -148,7 +152,7 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     let ignores = "    key = key.ravel(order=\"K\").reshape(key.shape)\n    s = ";
     let place = Place::new("");
     place.write("target.py", &faulty.replace("    s = ", ignores));
-    let report = place.report("value");
+    let report = place.report_of("core", "value");
     let (finding, titles) = of_layout(&report);
     assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("QK")), "{titles:?}");
     let cause = text(&finding["cause"]);
@@ -157,7 +161,7 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     place.replay(&finding).expect(1, &[]);
     // The fault alone is one finding, whatever its inputs look like.
     place.write("target.py", &faulty);
-    let report = place.report("value");
+    let report = place.report_of("core", "value");
     let findings = report["findings"].as_array().expect("findings");
     assert!(findings.len() == 1 && text(&findings[0]["cause"]).starts_with("last-key-dropped: all"), "{report:#}");
     place.write("target.py", RIGHT);
@@ -170,10 +174,11 @@ fn what_is_wrong_on_contiguous_inputs_alone_is_told_so() {
     if !has_python() {
         return;
     }
-    let takes = "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
+    let takes =
+        "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
     let place = Place::new("");
     place.write("target.py", &RIGHT.replace("    s = ", takes));
-    let report = place.report("value");
+    let report = place.report_of("core", "value");
     let (finding, titles) = of_layout(&report);
     assert_eq!(titles, [LAYOUT]);
     assert!(text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"), "{finding:#}");
