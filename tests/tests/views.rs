@@ -178,7 +178,7 @@ fn what_is_wrong_on_contiguous_inputs_alone_is_told_so() {
         "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
     let place = Place::new("");
     place.write("target.py", &RIGHT.replace("    s = ", takes));
-    let report = place.report_of("core", "value");
+    let report = place.report("value");
     let (finding, titles) = of_layout(&report);
     assert_eq!(titles, [LAYOUT]);
     assert!(text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"), "{finding:#}");
