@@ -19,10 +19,9 @@ def in_order(query, key, value, scale=None):
     return attention(query, key.ravel(order="K").reshape(b, n, h, d).swapaxes(1, 2), value, scale)
 
 
-few = {"law": "value", "dtype": "float32"}
-(found,) = qkvet.check(nothing_on_views, **few).findings
+(found,) = qkvet.check(nothing_on_views, "core", law="value", dtype="float32").findings
 assert found.title == "wrong kind of result" and "at first views of which heads and positions" in found.cause, found
-(found,) = qkvet.check(in_order, **few).findings
+(found,) = qkvet.check(in_order, dtype="float32").findings
 assert found.title == "the result depends on how the inputs lie in memory", found
 assert found.cause.startswith("query, key and value lay contiguous"), found
 print("views told")
