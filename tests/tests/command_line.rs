@@ -291,6 +291,11 @@ fn lists_and_explanations_name_everything() {
     explain("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "cases    552"]);
     explain("CONVENTION", &["declare it", "exit code 1"]);
     explain("FIXED", &["exit code 0"]);
+    for name in ["memory-layout", "the result depends on how the inputs lie in memory"] {
+        explain(name, &["finding memory-layout", "read through the strides"]);
+    }
+    explain("wrong-results-that-no-known-fault-explains", &["finding unexplained", "qkvet probe"]);
+    explain("wrong shape of the output", &["finding wrong-form", "(b, h_q, n_q, d_v)"]);
     explain("error", &["verdict ERROR", "exit code 1, 3 for a broken protocol"]);
     let report = run(folder.path(), &["check", "builtin:flash", "--suite", "smoke", "-q", "--format", "json"]).json();
     for option in report["coverage"]["options"].as_object().expect("options").keys() {

@@ -343,3 +343,22 @@ fn exported_node_tests_are_eaten_by_the_runner_of_onnx() {
     run(folder.path(), &["export", &cases, "--format", "onnx-node-tests", "--opset", "22", "--out", "x"])
         .expect(2, &["--opset: expected 23 or 24, got 22"]);
 }
+
+/// A script with ONNX Runtime alone shows what is wrong with a model, and that another one is right.
+#[test]
+fn a_finding_of_a_model_has_a_script() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let report = check(folder.path(), "onnx:fixed_wrong.onnx", &["--law", "value"]).json();
+    let finding = &report["findings"][0];
+    let text = finding["script_text"].as_str().expect("the text of a script");
+    assert!(text.contains("import onnxruntime") && !text.contains("import qkvet"), "{text}");
+    let script = folder.path().join(finding["script"].as_str().expect("a script"));
+    let play = |words: &[&str]| python_in(folder.path(), &script, words);
+    play(&[]).expect(1, &["FAIL", "expected", "got"]);
+    play(&["fixed.onnx"]).expect(0, &["FIXED"]);
+    play(&["nowhere.onnx"]).expect(2, &[]);
+    assert!(play(&["nowhere.onnx"]).stderr.contains("the target cannot be loaded"));
+}

@@ -41,6 +41,7 @@ fn three_lines_need_no_other_library(environment: &Environment) {
 
 fn arguments_and_interrupts_are_told(environment: &Environment) {
     environment.run(&["arguments.py"]).expect(0, &["all named"]);
+    environment.run(&["on_views.py"]).expect(0, &["views told"]);
     if cfg!(unix) {
         let long = ["reference", "probe", "cases", "prove"];
         let told = long.map(|name| format!("{name}: interrupted"));

@@ -1,4 +1,4 @@
-//! What is wrong on views alone: told, shown by a script that puts views too, and gone once the target is right.
+//! What is wrong for one layout of the inputs in memory: told, shown by a script that puts views too, and gone once the target is right.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -60,9 +60,13 @@ impl Place {
 
     /// The report of a check that finds something.
     fn report(&self, law: &str) -> Value {
-        let args =
-            ["check", "target.py:attention", "--suite", "views.yaml", "-q", "--format", "json", "--timeout", "1"];
-        run(self.0.path(), &[&args[..], &["--law", law]].concat()).expect(1, &[]).json()
+        self.report_of("views.yaml", law)
+    }
+
+    fn report_of(&self, suite: &str, law: &str) -> Value {
+        let args = ["check", "target.py:attention", "--suite", suite, "--dtype", "float32", "--law", law];
+        let more = ["-q", "--format", "json", "--timeout", "1"];
+        run(self.0.path(), &[&args[..], &more].concat()).expect(1, &[]).json()
     }
 
     fn replay(&self, finding: &Value) -> Finished {
@@ -125,4 +129,62 @@ fn who_declines_views_is_asked_again_by_the_script() {
     place.play(finding).expect(1, &["FAIL", "expected"]);
     place.write("target.py", &RIGHT.replace("# here", declines));
     place.play(finding).expect(0, &["FIXED"]);
+}
+
+const LAYOUT: &str = "the result depends on how the inputs lie in memory";
+
+/// The finding of the layout, and the titles of all.
+fn of_layout(report: &Value) -> (Value, Vec<&str>) {
+    let findings = report["findings"].as_array().expect("findings");
+    let titles: Vec<&str> = findings.iter().map(|finding| text(&finding["title"])).collect();
+    let found = findings.iter().find(|finding| finding["title"] == LAYOUT);
+    (found.unwrap_or_else(|| panic!("{report:#}")).clone(), titles)
+}
+
+/// What is wrong in both layouts is named from contiguous inputs; that views give something else again is told beside it.
+#[test]
+fn a_fault_is_named_beside_strides_that_are_ignored() {
+    if !has_python() {
+        return;
+    }
+    let last_key = "    s[..., -1] = -np.inf\n    w = np.exp";
+    let faulty = RIGHT.replace("    w = np.exp", last_key);
+    let ignores = "    key = key.ravel(order=\"K\").reshape(key.shape)\n    s = ";
+    let place = Place::new("");
+    place.write("target.py", &faulty.replace("    s = ", ignores));
+    let report = place.report_of("core", "value");
+    let (finding, titles) = of_layout(&report);
+    assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("QK")), "{titles:?}");
+    let cause = text(&finding["cause"]);
+    assert!(cause.contains("contiguous, they give what last-key-dropped explains"), "{cause}");
+    place.play(&finding).expect(1, &["FAIL", "expected"]);
+    place.replay(&finding).expect(1, &[]);
+    // The fault alone is one finding, whatever its inputs look like.
+    place.write("target.py", &faulty);
+    let report = place.report_of("core", "value");
+    let findings = report["findings"].as_array().expect("findings");
+    assert!(findings.len() == 1 && text(&findings[0]["cause"]).starts_with("last-key-dropped: all"), "{report:#}");
+    place.write("target.py", RIGHT);
+    place.play(&finding).expect(0, &["FIXED"]);
+}
+
+/// A kernel that takes positions before heads in memory for granted is right on such views alone.
+#[test]
+fn what_is_wrong_on_contiguous_inputs_alone_is_told_so() {
+    if !has_python() {
+        return;
+    }
+    let takes =
+        "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
+    let place = Place::new("");
+    place.write("target.py", &RIGHT.replace("    s = ", takes));
+    let report = place.report("value");
+    let (finding, titles) = of_layout(&report);
+    assert_eq!(titles, [LAYOUT]);
+    assert!(text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"), "{finding:#}");
+    assert_eq!(finding["evidence"]["contiguous"], true);
+    place.play(&finding).expect(1, &["FAIL", "expected"]);
+    place.replay(&finding).expect(1, &["FAIL"]);
+    place.write("target.py", RIGHT);
+    place.play(&finding).expect(0, &["FIXED"]);
 }

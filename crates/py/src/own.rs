@@ -31,12 +31,12 @@ impl OwnFunction {
 }
 
 impl OwnFunction {
-    fn asked(&self, call: &Call, contiguous: bool) -> Response {
+    fn asked(&self, call: &Call, lies: Option<&str>) -> Response {
         if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Response::NotAsked("interrupted".to_owned());
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let beside = (self.case.as_deref(), contiguous);
+        let beside = (self.case.as_deref(), lies);
         Python::attach(|py| {
             answer(py, &self.answered, call, beside).unwrap_or_else(|error| Response::Error(error.to_string()))
         })
@@ -45,11 +45,15 @@ impl OwnFunction {
 
 impl Target for OwnFunction {
     fn call(&mut self, call: &Call) -> Response {
-        self.asked(call, false)
+        self.asked(call, None)
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.asked(call, true)
+        self.asked(call, Some("contiguous"))
+    }
+
+    fn call_transposed(&mut self, call: &Call) -> Option<Response> {
+        Some(self.asked(call, Some("transposed")))
     }
 
     fn begin(&mut self, case: &str) {
@@ -71,14 +75,16 @@ pub(crate) fn stoppable(
     stop: Option<&Arc<AtomicBool>>,
 ) -> NamedTarget {
     let stop = stop.cloned();
-    let environment = serde_json::from_str::<PythonInfo>(info).map(|info| info.describe()).unwrap_or_default();
+    let info = serde_json::from_str::<PythonInfo>(info).ok();
+    let environment = info.as_ref().map(PythonInfo::describe).unwrap_or_default();
+    let takes_views = info.as_ref().is_some_and(PythonInfo::takes_views);
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
         let function = OwnFunction { answered, turn: Arc::clone(&turn), case: None, stop: stop.clone() };
         OpenTarget::live(function, environment.clone())
     };
-    let own = OwnTarget::new(open, again);
+    let own = OwnTarget::new(open, again).with_views(takes_views);
     NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }
 }
 
@@ -104,13 +110,13 @@ fn answer(
     py: Python<'_>,
     answered: &Py<PyAny>,
     call: &Call,
-    (case, contiguous): (Option<&str>, bool),
+    (case, lies): (Option<&str>, Option<&str>),
 ) -> PyResult<Response> {
     let mut want = vec!["output"];
     want.extend(call.return_weights.then_some("weights"));
     want.extend(call.return_lse.then_some("lse"));
     let answer =
-        answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?, case, contiguous))?;
+        answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?, case, lies))?;
     let answer = answer.cast_into::<PyDict>()?;
     let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
     let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());

@@ -8,7 +8,7 @@ use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Dtype, Evidence, Mea
 use serde::Serialize;
 
 use crate::conventions::meaning_of;
-use crate::runner::{STRIDED, STRIDED_CAUSE, STRIDED_HINT, cause_lines, convention_lines};
+use crate::runner::{LAYOUT, cause_lines, convention_lines, layout_lines};
 
 /// By what an answer is judged.
 #[derive(Clone, Copy, Debug)]
@@ -164,14 +164,11 @@ impl Ruler<'_> {
 
     fn told(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
         let Outcome { verdict, margin, evidence, calls, .. } = outcome;
-        let explanation = match &evidence {
-            Some(evidence) if evidence.strided => Some(Explanation {
-                title: STRIDED.to_owned(),
-                cause: STRIDED_CAUSE.to_owned(),
-                declare: None,
-                hint: Some(STRIDED_HINT.to_owned()),
-            }),
-            _ => (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten(),
+        let explanation = match evidence.as_ref().and_then(layout_lines) {
+            Some((cause, hint)) => {
+                Some(Explanation { title: LAYOUT.to_owned(), cause, declare: None, hint: Some(hint) })
+            }
+            None => (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten(),
         };
         let margin = margin.is_finite().then_some(margin);
         let contract = self.contract.contract.clone();

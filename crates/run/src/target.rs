@@ -16,7 +16,7 @@ use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kin
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
-use crate::repro::{Called, CalledExec, CalledPython};
+use crate::repro::{Called, CalledExec, CalledOnnx, CalledPython};
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
@@ -57,6 +57,7 @@ pub enum TargetKind {
 pub struct OwnTarget {
     open: Arc<dyn Fn() -> OpenTarget + Send + Sync>,
     again: fn(&Again<'_>) -> String,
+    takes_views: bool,
 }
 
 /// What a case needs to be seen again.
@@ -73,7 +74,17 @@ pub struct Again<'a> {
 impl OwnTarget {
     /// `open` makes one target for each worker, `again` writes the line that calls it once more.
     pub fn new(open: impl Fn() -> OpenTarget + Send + Sync + 'static, again: fn(&Again<'_>) -> String) -> Self {
-        Self { open: Arc::new(open), again }
+        Self { open: Arc::new(open), again, takes_views: false }
+    }
+
+    /// The same target, which is handed views of query, key and value as a Python function is, if `takes_views`.
+    #[must_use]
+    pub fn with_views(self, takes_views: bool) -> Self {
+        Self { takes_views, ..self }
+    }
+
+    pub(crate) fn takes_views(&self) -> bool {
+        self.takes_views
     }
 
     pub(crate) fn again(&self, again: &Again<'_>) -> String {
@@ -149,7 +160,8 @@ impl TargetKind {
             Self::Onnx(config) => {
                 let target = OnnxTarget::start(config)?;
                 let environment = target.describe();
-                OpenTarget::live(target, environment)
+                let called = Called::Onnx(CalledOnnx::new(config));
+                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
             Self::OnnxBackend(config) => {
                 let target = BackendTarget::start(config)?;

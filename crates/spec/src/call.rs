@@ -242,6 +242,11 @@ pub trait Target {
         self.call(call)
     }
 
+    /// Answers one call whose inputs are views of which heads and positions lie exchanged in memory; `None` where none are handed on.
+    fn call_transposed(&mut self, _call: &Call) -> Option<Response> {
+        None
+    }
+
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}
 

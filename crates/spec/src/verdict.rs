@@ -119,6 +119,9 @@ pub struct Evidence {
     /// Whether the same numbers, contiguous in memory, are answered rightly: what was given were transposed views.
     #[serde(default, skip_serializing_if = "is_false")]
     pub strided: bool,
+    /// Whether transposed views of the same numbers are answered rightly: what was given lay contiguous in memory.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub contiguous: bool,
     /// The end of the standard error of a target that broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
@@ -137,6 +140,7 @@ impl Evidence {
             relation: false,
             broke_protocol: false,
             strided: false,
+            contiguous: false,
             stderr: None,
         }
     }

@@ -20,4 +20,4 @@ pub use enclose::{Enclosed, enclose, enclose_all};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
 pub use reading::{Reading, read_keys};
 pub use refusal::refused_call;
-pub use session::{Outcome, judge_call};
+pub use session::{OnViews, Outcome, judge_call};

@@ -61,7 +61,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
         }
     };
     let references = References::default();
-    Outcome { verdict: decision.verdict, margin: 0.0, evidence: decision.evidence, calls, references }
+    Outcome { verdict: decision.verdict, margin: 0.0, evidence: decision.evidence, calls, references, on_views: None }
 }
 
 #[cfg(test)]

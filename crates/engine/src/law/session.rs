@@ -20,6 +20,17 @@ pub struct Outcome {
     pub calls: Vec<CallRecord>,
     /// Where the numbers come from that its results were compared with.
     pub references: References,
+    /// What else views gave, where the calls are wrong on contiguous inputs too: `calls` holds what those gave then.
+    pub on_views: Option<Box<OnViews>>,
+}
+
+/// Wrong answers to views of which heads and positions lie exchanged in memory, where contiguous inputs got other wrong answers.
+#[derive(Clone, Debug)]
+pub struct OnViews {
+    /// Why the first of them is wrong.
+    pub evidence: Evidence,
+    /// The calls that were answered otherwise, as views.
+    pub calls: Vec<CallRecord>,
 }
 
 /// Judges the output of one call, and its weights if the call returns them, against the numbers that `expect` gives for
@@ -132,32 +143,74 @@ impl<'a> Session<'a> {
             decision.verdict = Verdict::Nondet;
             decision.evidence = Some(Evidence { relation, ..evidence });
         }
-        if decision.verdict == Verdict::Fail
-            && let Some(evidence) = self.of_strides()
-        {
-            decision.evidence = Some(evidence);
+        let mut on_views = None;
+        if decision.verdict == Verdict::Fail {
+            match self.of_layout() {
+                Layouts::Depends(evidence) => decision.evidence = Some(*evidence),
+                Layouts::BothWrong(seen) => {
+                    let is_relation = decision.evidence.as_ref().is_some_and(|evidence| evidence.relation);
+                    let contiguous = self.values_again();
+                    if !is_relation && contiguous.verdict == Verdict::Fail {
+                        decision = contiguous;
+                    }
+                    on_views = Some(seen);
+                }
+                Layouts::Alike => {}
+            }
         }
         let Self { records: calls, references, .. } = self;
-        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls, references }
+        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls, references, on_views }
     }
 
-    /// What is wrong with a result whose inputs were views, if the same call on contiguous inputs is answered rightly.
-    fn of_strides(&mut self) -> Option<Evidence> {
-        for (record, expected) in self.records.iter().zip(&self.expected) {
-            if record.output.handling.strides != Strides::Transposed {
+    /// Puts wrong calls again, with inputs that lie otherwise in memory. What contiguous inputs give takes the place of what views gave if
+    /// both are wrong: a cause is looked for where nothing else is wrong.
+    fn of_layout(&mut self) -> Layouts {
+        let mut views: Option<Box<OnViews>> = None;
+        for (record, expected) in self.records.iter_mut().zip(&self.expected) {
+            let Decision { verdict: Verdict::Fail, evidence: Some(evidence), .. } =
+                check_value(record.asked(), expected)
+            else {
+                continue;
+            };
+            let was_view = record.output.handling.strides == Strides::Transposed;
+            let otherwise = match record.output.handling.strides {
+                Strides::Transposed => Some(self.target.call_contiguous(&record.call)),
+                Strides::Contiguous => self.target.call_transposed(&record.call),
+                Strides::Declined => None,
+            };
+            let Some(Response::Output(output)) = otherwise else { continue };
+            if !was_view && output.handling.strides != Strides::Transposed {
                 continue;
             }
-            let seen = check_value(record.asked(), expected);
-            if seen.verdict != Verdict::Fail {
+            let mut other = CallRecord { output: *output, ..record.clone() };
+            let decided = check_value(other.asked(), expected);
+            if decided.verdict != Verdict::Fail {
+                return Layouts::Depends(Box::new(Evidence { strided: was_view, contiguous: !was_view, ..evidence }));
+            }
+            if is_same(record, &other) {
                 continue;
             }
-            let Response::Output(output) = self.target.call_contiguous(&record.call) else { continue };
-            let contiguous = CallRecord { output: *output, ..record.clone() };
-            if check_value(contiguous.asked(), expected).verdict != Verdict::Fail {
-                return seen.evidence.map(|evidence| Evidence { strided: true, ..evidence });
+            let evidence = if was_view {
+                // How the case was put does not change with what is kept of it.
+                other.output.handling = record.output.handling;
+                std::mem::swap(record, &mut other);
+                Some(evidence)
+            } else {
+                decided.evidence
+            };
+            match (&mut views, evidence) {
+                (Some(views), _) => views.calls.push(other),
+                (None, Some(evidence)) => views = Some(Box::new(OnViews { evidence, calls: vec![other] })),
+                (None, None) => {}
             }
         }
-        None
+        views.map_or(Layouts::Alike, Layouts::BothWrong)
+    }
+
+    /// What the calls' own value checks decide of the results as they are kept now.
+    fn values_again(&self) -> Decision {
+        let results = self.records.iter().zip(&self.expected);
+        results.map(|(record, expected)| check_value(record.asked(), expected)).fold(Decision::pass(), Decision::and)
     }
 
     /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
@@ -178,6 +231,24 @@ impl<'a> Session<'a> {
             }
         }
         None
+    }
+}
+
+/// What wrong calls give where their inputs lie otherwise in memory.
+enum Layouts {
+    /// As far as asked, the same.
+    Alike,
+    /// A right result.
+    Depends(Box<Evidence>),
+    /// Other results, which are wrong too.
+    BothWrong(Box<OnViews>),
+}
+
+/// Whether two answers to a call have the same numbers.
+fn is_same(x: &CallRecord, y: &CallRecord) -> bool {
+    match (x.asked().tensor(), y.asked().tensor()) {
+        (Some(x), Some(y)) => x.shape == y.shape && first_difference(x, y).is_none(),
+        (x, y) => x.is_none() == y.is_none(),
     }
 }
 
@@ -350,31 +421,70 @@ mod tests {
         check(&[overwrites(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
     }
 
-    /// Right on contiguous inputs alone, or on none.
+    /// Answers by where its inputs lie; it is given views if `puts_views`.
     struct Strided {
-        contiguous: Response,
+        puts_views: bool,
+        views: f64,
+        contiguous: f64,
+    }
+
+    impl Strided {
+        fn answer(&self, strides: Strides) -> Response {
+            let x = if strides == Strides::Transposed { self.views } else { self.contiguous };
+            let Response::Output(output) = returns(x) else { return returns(x) };
+            Response::Output(Box::new(Output { handling: Handling { strides, reuses_result: false }, ..*output }))
+        }
     }
 
     impl Target for Strided {
         fn call(&mut self, _: &Call) -> Response {
-            let Response::Output(output) = returns(2.5) else { return returns(2.5) };
-            let handling = Handling { strides: Strides::Transposed, reuses_result: false };
-            Response::Output(Box::new(Output { handling, ..*output }))
+            self.answer(if self.puts_views { Strides::Transposed } else { Strides::Contiguous })
         }
 
         fn call_contiguous(&mut self, _: &Call) -> Response {
-            self.contiguous.clone()
+            self.answer(Strides::Contiguous)
+        }
+
+        fn call_transposed(&mut self, _: &Call) -> Option<Response> {
+            Some(self.answer(Strides::Transposed))
         }
     }
 
+    fn of_strided(puts_views: bool, views: f64, contiguous: f64) -> Outcome {
+        let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
+        judge_call("attention(Q, K, V)", &call(), expect, &mut Strided { puts_views, views, contiguous })
+    }
+
     #[test]
-    fn a_result_that_is_wrong_for_views_alone_says_so() {
-        for (contiguous, strided) in [(returns(2.0), true), (returns(2.5), false), (returns(f64::NAN), false)] {
-            let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
-            let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut Strided { contiguous });
+    fn a_result_that_is_wrong_for_one_layout_alone_says_so() {
+        let nan = f64::NAN;
+        for (puts_views, views, contiguous, told) in [
+            (true, 2.5, 2.0, (true, false)),
+            (true, 2.5, 2.5, (false, false)),
+            (true, 2.5, nan, (false, false)),
+            (false, 2.0, 2.5, (false, true)),
+            (false, 2.5, 2.5, (false, false)),
+        ] {
+            let outcome = of_strided(puts_views, views, contiguous);
             let evidence = outcome.evidence.expect("evidence");
-            assert_eq!((outcome.verdict, evidence.strided), (Verdict::Fail, strided));
+            assert_eq!((outcome.verdict, (evidence.strided, evidence.contiguous)), (Verdict::Fail, told));
             assert!(evidence.place.starts_with("attention(Q, K, V) at [b=0"), "{}", evidence.place);
+        }
+        assert_eq!(of_strided(true, 2.0, 2.5).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn what_is_wrong_in_both_layouts_is_what_contiguous_inputs_give() {
+        for puts_views in [true, false] {
+            let outcome = of_strided(puts_views, 2.5, 3.0);
+            let evidence = outcome.evidence.expect("evidence");
+            assert!(evidence.got.starts_with('3') && !evidence.strided && !evidence.contiguous, "{evidence:?}");
+            let kept = &outcome.calls[0].output;
+            assert!(kept.output.data == [3.0] && (kept.handling.strides == Strides::Transposed) == puts_views);
+            let on_views = outcome.on_views.expect("other results");
+            assert!(on_views.evidence.got.starts_with("2.5"), "{:?}", on_views.evidence);
+            assert_eq!(on_views.calls[0].output.output.data, [2.5]);
+            assert!(of_strided(puts_views, 2.5, 2.5).on_views.is_none());
         }
     }
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["named", "seeded", "worded"]
+__all__ = ["counted", "mapped", "named", "seeded", "worded"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,6 +36,12 @@ _MEANT = {
     "contracts": "contract=",
     "laws": "law=",
     "dtypes": "dtype=",
+    "workers": "num_workers=",
+    "num_shards": "shards=",
+    "num_cpus": 'resources={"CPU": 1}',
+    "num_gpus": 'resources={"GPU": 1}',
+    "ray_address": "address=",
+    "timeout": "patience=",
 }
 
 
@@ -65,6 +71,24 @@ def seeded(seed: Any) -> int:
     if not 0 <= number < 1 << 64:
         raise ValueError(f"seed: expected a number from 0 to 2**64 - 1, got {seed!r:.60}")
     return number
+
+
+def counted(name: str, value: Any, least: int) -> int:
+    """A whole number, from `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r:.60}") from None
+    if number < least:
+        raise ValueError(f"{name}: expected a number from {least}, got {value!r:.60}")
+    return number
+
+
+def mapped(name: str, value: Any) -> Mapping[str, Any] | None:
+    """Values by their names, or nothing."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name}: expected a mapping of names to values, got {value!r:.60}")
+    return value
 
 
 def worded(name: str, value: Any) -> str:

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::allowance::Allowance;
 use super::config::{BackendConfig, OnnxConfig};
+use super::constants::Constants;
 use super::feed::Feed;
 use super::model::{Model, ModelError};
 use super::node::{NodeTest, Opset, node_test};
@@ -63,9 +64,17 @@ impl OnnxTarget {
 
     /// What the model of a file takes; `None` if it cannot be read, or takes all extents.
     pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
-        let bytes = bytes_of(&config.path()).ok()?;
-        let model = Model::read(&bytes, &config.constants).ok()?;
+        let model = Self::read(&config.path(), &config.constants).ok()?;
         Some(model.fit(config.layout)).filter(|fit| !fit.is_free())
+    }
+
+    /// What the model of a file takes.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no model that can be called as attention.
+    pub(crate) fn read(path: &Path, constants: &Constants) -> Result<Model, String> {
+        let bytes = bytes_of(path)?;
+        Model::read(&bytes, constants).map_err(|error| error.message)
     }
 
     /// Versions, and how the model is called: one line each.

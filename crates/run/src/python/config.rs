@@ -175,6 +175,11 @@ impl PythonInfo {
         let takes = format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
         [vec![versions.join(", "), takes], self.notes.clone()].concat()
     }
+
+    /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and layers get arrays of their own.
+    pub fn takes_views(&self) -> bool {
+        self.arrays != Arrays::Jax && !self.layer
+    }
 }
 
 /// The interpreter to use: the one asked for, else that of the virtual environment, else `python3` on the path.

@@ -95,7 +95,12 @@ impl Target for PythonTarget {
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.process.call_with(call, &|message| message["contiguous"] = true.into())
+        self.process.call_with(call, &|message| message["lies"] = "contiguous".into())
+    }
+
+    fn call_transposed(&mut self, call: &Call) -> Option<Response> {
+        let asked = || self.process.call_with(call, &|message| message["lies"] = "transposed".into());
+        self.info.takes_views().then(asked)
     }
 
     fn begin(&mut self, case: &str) {

@@ -8,7 +8,7 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, SourcePlace, Target};
 
 use super::Joined;
-use super::recording::contiguous_id;
+use super::recording::{contiguous_id, transposed_id};
 use super::response::Answered;
 use crate::repro::Called;
 use crate::runner::StoredCall;
@@ -82,6 +82,14 @@ impl Recorded {
     /// The function of this process to ask for the rest, if it is one.
     pub(crate) fn own(&self) -> Option<&OwnTarget> {
         self.live.as_ref().and_then(TargetKind::own)
+    }
+
+    /// Whether query, key and value may be handed to the target as views.
+    fn takes_views(&self) -> bool {
+        match &self.called {
+            Some(called) => called.takes_views(),
+            None => self.own().is_some_and(OwnTarget::takes_views),
+        }
     }
 
     /// Where the target is defined, as the first of the shards saw it.
@@ -179,6 +187,14 @@ impl Target for RecordedTarget {
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
         self.answer(contiguous_id(call), |live| live.call_contiguous(call))
+    }
+
+    fn call_transposed(&mut self, call: &Call) -> Option<Response> {
+        if !self.recorded.takes_views() {
+            return None;
+        }
+        let none = || Response::NotAsked("the target is handed no views".to_owned());
+        Some(self.answer(transposed_id(call), |live| live.call_transposed(call).unwrap_or_else(none)))
     }
 
     /// Every case hears the same, whichever worker asks and in whatever order.

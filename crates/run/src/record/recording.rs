@@ -72,6 +72,11 @@ pub(super) fn contiguous_id(call: &Call) -> String {
     call_id(call) + "-contiguous"
 }
 
+/// The same of a call whose inputs must be views.
+pub(super) fn transposed_id(call: &Call) -> String {
+    call_id(call) + "-transposed"
+}
+
 /// A target and the recording that it writes to.
 pub struct RecordingTarget {
     target: Box<dyn Target + Send>,
@@ -103,6 +108,11 @@ impl Target for RecordingTarget {
     fn call_contiguous(&mut self, call: &Call) -> Response {
         let response = self.target.call_contiguous(call);
         self.kept(contiguous_id(call), response)
+    }
+
+    fn call_transposed(&mut self, call: &Call) -> Option<Response> {
+        let response = self.target.call_transposed(call)?;
+        Some(self.kept(transposed_id(call), response))
     }
 
     fn begin(&mut self, case: &str) {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use qkvet_spec::Call;
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, ExecCaller, Ground, PythonCaller};
+use super::{Caller, ExecCaller, Ground, OnnxCaller, PythonCaller};
+use crate::onnx::{Constants, Model, OnnxConfig, OnnxTarget};
 use crate::process::ExecConfig;
-use crate::python::{self, Arrays, Layout, PythonConfig, PythonInfo};
+use crate::python::{self, Layout, PythonConfig, PythonInfo};
 
 /// A target and how it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub enum Called {
     Python(CalledPython),
     /// A program.
     Exec(CalledExec),
+    /// A model of ONNX.
+    Onnx(CalledOnnx),
 }
 
 /// A Python function.
@@ -46,6 +49,36 @@ pub struct CalledExec {
     limit_s: f64,
 }
 
+/// A model of ONNX.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledOnnx {
+    /// Its file.
+    pub(super) model: PathBuf,
+    pub(super) device: Option<String>,
+    pub(super) layout: Layout,
+    /// Options that are constants of it, as they were declared.
+    constants: Vec<String>,
+    limit_s: f64,
+}
+
+impl CalledOnnx {
+    pub(crate) fn new(config: &OnnxConfig) -> Self {
+        Self {
+            model: config.path(),
+            device: config.device.clone(),
+            layout: config.layout,
+            constants: config.declared.clone(),
+            limit_s: config.limits.timeout.as_secs_f64(),
+        }
+    }
+
+    /// What the model takes; `None` if it is not there any more.
+    fn model(&self) -> Option<Model> {
+        OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?).ok()
+    }
+}
+
 impl CalledPython {
     pub(crate) fn new(config: &PythonConfig, info: PythonInfo) -> Self {
         Self {
@@ -70,26 +103,29 @@ impl Called {
     /// Seconds after which a call has not answered.
     pub(crate) fn limit_s(&self) -> f64 {
         match self {
-            Self::Python(CalledPython { limit_s, .. }) | Self::Exec(CalledExec { limit_s, .. }) => *limit_s,
+            Self::Python(CalledPython { limit_s, .. })
+            | Self::Exec(CalledExec { limit_s, .. })
+            | Self::Onnx(CalledOnnx { limit_s, .. }) => *limit_s,
         }
     }
 
     /// Whether query, key and value of the call are put as views at first: by its shapes alone, so that it is known of calls that
     /// came to nothing too.
     pub(crate) fn gets_views(&self, call: &Call) -> bool {
-        match self {
-            Self::Python(CalledPython { info, .. }) => {
-                info.arrays != Arrays::Jax && !info.layer && python::gets_views(call)
-            }
-            Self::Exec(_) => false,
-        }
+        self.takes_views() && python::gets_views(call)
     }
 
-    /// How a script calls it; `None` for a reference to a function that is none.
+    /// Whether some calls may be put as views.
+    pub(crate) fn takes_views(&self) -> bool {
+        matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
+    }
+
+    /// How a script calls it; `None` for a reference to a function that is none, or a model that is gone.
     pub(crate) fn caller<'a>(&'a self, ground: Ground<'a>) -> Option<Box<dyn Caller + 'a>> {
         Some(match self {
             Self::Python(called) => Box::new(PythonCaller { called, target: called.target.parse().ok()?, ground }),
             Self::Exec(called) => Box::new(ExecCaller { called, ground }),
+            Self::Onnx(called) => Box::new(OnnxCaller { called, model: called.model()?, ground }),
         })
     }
 }

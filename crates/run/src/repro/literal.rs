@@ -72,6 +72,11 @@ pub(super) fn mask(mask: &BoolTensor, style: Style) -> String {
     array("bool", &mask.shape, &data)
 }
 
+/// The arguments of `make` for storage bits.
+pub(super) fn bytes(dtype: &str, extents: &[usize], bits: &[u8]) -> String {
+    array(dtype, extents, &packed(bits))
+}
+
 fn array(dtype: &str, extents: &[usize], data: &str) -> String {
     format!("(\"{dtype}\", {}, {data})", shape(extents))
 }

@@ -8,11 +8,13 @@ mod called;
 mod calls;
 mod exec;
 mod literal;
+mod onnx;
 mod python;
 
-pub(crate) use called::{Called, CalledExec, CalledPython};
+pub(crate) use called::{Called, CalledExec, CalledOnnx, CalledPython};
 pub(crate) use calls::{JudgedCall, judged_calls};
 pub(crate) use exec::ExecCaller;
+pub(crate) use onnx::OnnxCaller;
 pub(crate) use python::PythonCaller;
 
 use std::path::Path;
@@ -37,6 +39,11 @@ pub(crate) trait Caller {
 
     /// Whether the target runs in the process of the script, which it can then take down.
     fn is_inside(&self) -> bool;
+
+    /// Whether the target can be put a call; one that it declined is left out.
+    fn takes(&self, _call: &qkvet_spec::Call) -> bool {
+        true
+    }
 
     /// Assignments, one a line: where the target is.
     fn constants(&self) -> String;
@@ -107,7 +114,8 @@ pub(crate) fn script(story: &Story<'_>, caller: &dyn Caller) -> String {
 }
 
 fn written(story: &Story<'_>, caller: &dyn Caller, style: Style) -> String {
-    let calls: String = story.calls.iter().map(|call| call_literal(story, call, caller, style)).collect();
+    let taken = story.calls.iter().filter(|judged| caller.takes(&judged.call));
+    let calls: String = taken.map(|call| call_literal(story, call, caller, style)).collect();
     [
         header(story, caller).as_str(),
         "\n",

@@ -114,7 +114,9 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
         let number = shrunk.entry(group.verdict).or_default();
         *number += 1;
-        let told = if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
+        let told = if group.on_views {
+            describe(scene, pass, &group, (None, Depth::Words), (&scene.cases[start], &scene.done[start].on_views()))?
+        } else if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
             finding(scene, pass, &group, start, None)?
         } else {
             let telling = if *number <= MOST_SHRUNK { Depth::Numbers } else { Depth::Words };
@@ -165,7 +167,7 @@ fn finding(
             // Nobody answers, so nobody will: what was found so far is the witness.
             ends = SHRINK_ENDS;
         }
-        let is_other = done.is_strided() != first.is_strided() || (is_relation(first) && !is_relation(&done));
+        let is_other = done.right_on() != first.right_on() || (is_relation(first) && !is_relation(&done));
         if done.verdict != group.verdict || is_other {
             return Ok(false);
         }
@@ -261,7 +263,7 @@ fn describe(
         witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
         evidence,
         boundary: boundary_of(scene, group),
-        reading: reading(scene, pass, group),
+        reading: if group.on_views { None } else { reading(scene, pass, group) },
         structure: structure_of(scene, pass, group),
         cause,
         hint: group.hint.clone(),

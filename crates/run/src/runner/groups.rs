@@ -8,19 +8,13 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{CallOption, Contract, Convention, Execution, Fault, Verdict};
 
 use super::findings::Scene;
+use super::layout::by_layout;
 use super::pass::Done;
 use super::planned::Planned;
 use super::{evidence, failing};
 
 /// Title of wrong values that no fault explains.
-const UNEXPLAINED: &str = "wrong results that no known fault explains";
-/// Title of values that are wrong for views alone.
-pub(crate) const STRIDED: &str = "the result depends on how the inputs lie in memory";
-/// What was given then.
-pub(crate) const STRIDED_CAUSE: &str = "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give a right result";
-/// What to do about it.
-pub(crate) const STRIDED_HINT: &str =
-    "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception.";
+pub const UNEXPLAINED: &str = "wrong results that no known fault explains";
 /// What a target says may be long.
 const LONGEST_TITLE: usize = 240;
 
@@ -33,11 +27,13 @@ pub(super) struct Group<'a> {
     pub(super) cause: Option<String>,
     pub(super) hint: Option<String>,
     pub(super) members: Vec<usize>,
+    /// Whether it is about what views gave beside a fault that contiguous inputs show.
+    pub(super) on_views: bool,
 }
 
 impl<'a> Group<'a> {
-    fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
-        Self { verdict, title, faults: Vec::new(), cause: None, hint: None, members }
+    pub(super) fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
+        Self { verdict, title, faults: Vec::new(), cause: None, hint: None, members, on_views: false }
     }
 
     /// The failing cases that a fault explains, or two together.
@@ -115,20 +111,10 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
         }
     }
     groups.extend(rest);
-    groups.extend(strided(scene.done));
+    let of_layout = by_layout(scene, &mut groups);
+    groups.extend(of_layout);
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
-}
-
-/// Cases that failed on transposed views alone.
-fn strided<'a>(done: &[Done]) -> Option<Group<'a>> {
-    let is_member = |at: &usize| done[*at].verdict == Verdict::Fail && done[*at].is_strided();
-    let members: Vec<usize> = (0..done.len()).filter(is_member).collect();
-    (!members.is_empty()).then(|| Group {
-        cause: Some(STRIDED_CAUSE.to_owned()),
-        hint: Some(STRIDED_HINT.to_owned()),
-        ..Group::plain(Verdict::Fail, STRIDED.to_owned(), members)
-    })
 }
 
 /// Options that all of these cases use and not every case does that was checked.

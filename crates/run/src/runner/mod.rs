@@ -4,6 +4,7 @@
 mod example;
 mod findings;
 mod groups;
+mod layout;
 mod pass;
 mod planned;
 mod reading;
@@ -27,7 +28,10 @@ use crate::python::{place_of, source_place};
 use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
 use findings::Scene;
-pub(crate) use groups::{STRIDED, STRIDED_CAUSE, STRIDED_HINT, cause_lines, convention_lines};
+pub use groups::UNEXPLAINED;
+pub(crate) use groups::{cause_lines, convention_lines};
+pub use layout::LAYOUT;
+pub(crate) use layout::layout_lines;
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
@@ -199,7 +203,7 @@ fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Ve
 
 /// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in memory: that is their cause.
 fn failing(done: &[Done]) -> Vec<usize> {
-    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail && !done[*at].is_strided()).collect()
+    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail && done[*at].right_on().is_none()).collect()
 }
 
 /// Those of the given cases whose calls were recorded, thinned out evenly to the limit.

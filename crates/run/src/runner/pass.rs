@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use qkvet_engine::interpret::References;
-use qkvet_engine::law::{CallRecord, Judge, Outcome, evaluate};
+use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
 use qkvet_spec::{Dtype, Evidence, Handling, Meaning, Verdict};
 
@@ -26,6 +26,8 @@ pub(super) struct Done {
     pub(super) margin: f64,
     pub(super) evidence: Option<Evidence>,
     pub(super) calls: Vec<CallRecord>,
+    /// What else views gave, where it failed in both layouts.
+    pub(super) on_views: Option<Box<OnViews>>,
     /// Where the numbers come from that its results were compared with.
     pub(super) references: References,
     /// How its calls were put and answered.
@@ -209,6 +211,7 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         margin: 0.0,
         evidence: None,
         calls: Vec::new(),
+        on_views: None,
         references: References::default(),
         handling: Handling::default(),
         ended: false,
@@ -238,7 +241,7 @@ fn one(
     let judge = Judge { meaning, contract };
     let target = worker.target.as_mut();
     target.begin(&id);
-    let Outcome { verdict, margin, evidence, calls, references } = match planned {
+    let Outcome { verdict, margin, evidence, calls, references, on_views } = match planned {
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
         Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
@@ -262,6 +265,7 @@ fn one(
         margin,
         evidence,
         calls,
+        on_views: on_views.filter(|_| verdict == Verdict::Fail),
         references,
         handling,
         ended,

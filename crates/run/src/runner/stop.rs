@@ -136,11 +136,6 @@ impl<'a> Count<'a> {
 }
 
 impl Done {
-    /// Whether it failed on views of numbers that are answered rightly where they are contiguous.
-    pub(super) fn is_strided(&self) -> bool {
-        self.evidence.as_ref().is_some_and(|evidence| evidence.strided)
-    }
-
     /// Whether the case cost the target its process, or may have.
     pub(super) fn broke(&self) -> bool {
         self.ended
@@ -164,6 +159,7 @@ mod tests {
             margin: 0.0,
             evidence: None,
             calls: Vec::new(),
+            on_views: None,
             references: References::default(),
             handling: qkvet_spec::Handling::default(),
             ended,

@@ -2,16 +2,16 @@
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
-use qkvet_spec::{Case, CheckedLaw, Contract, Convention, Strides, Summary, Verdict};
+use qkvet_spec::{Call, Case, CheckedLaw, Contract, Convention, Strides, Summary, Verdict};
 
 use super::findings::Scene;
 use super::pass::{Done, Pass};
 use super::planned::{CaseSource, Planned};
 use super::store::{StoredCall, StoredFinding, names};
 use super::{RunConfig, RunError};
-use crate::python::{Arrays, Layout};
+use crate::python::{Arrays, Layout, gets_views};
 use crate::repro::{Ground, JudgedCall, Story, judged_calls, script};
-use crate::target::{Again, TargetKind};
+use crate::target::{Again, OwnTarget, TargetKind};
 
 /// A longer script is not in the report.
 const MOST_SHOWN_BYTES: usize = 64 << 10;
@@ -71,11 +71,15 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
     }
 }
 
-/// The calls of a target that runs in a process of its own, with what they must return.
+/// The calls of a target that runs in a process of its own or may be given views, with what they must return.
 fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Contract) -> Option<Vec<JudgedCall>> {
-    let called = pass.called()?;
+    let called = pass.called();
+    if called.is_none() && !scene.config.target.kind.own().is_some_and(OwnTarget::takes_views) {
+        return None;
+    }
+    let views = |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
     let judge = Judge { meaning: scene.meaning, contract };
-    judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &|call| called.gets_views(call)).ok()
+    judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()
 }
 
 /// What is to be said of the call that decided if it was put as views. Wrong numbers are asked again on contiguous inputs, and have

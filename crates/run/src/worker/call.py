@@ -80,11 +80,11 @@ class Caller:
         named.update({self.arguments[option]: value for option, value in given.items()})
         return named
 
-    def call(self, given, params, want, case, contiguous):
+    def call(self, given, params, want, case, lies):
         """The answer to one call; a tensor is `(dtype, shape, bits)` here and there."""
         if case != self.case:
             self.case, self.kept = case, None
-        if contiguous or self.is_layer or self.library.name == "jax" or not gets_views(given):
+        if lies == "contiguous" or self.is_layer or self.library.name == "jax" or not (lies or gets_views(given)):
             return self.once(given, params, want, "contiguous")
         answer = self.once(given, params, want, "transposed")
         if answer["status"] in ("ok", "malformed") or "fatal" in answer:
@@ -173,10 +173,10 @@ class Caller:
             return False
 
 
-def answered(caller, given, params, want, case=None, contiguous=False):
+def answered(caller, given, params, want, case=None, lies=None):
     """The answer of the caller, whatever happens before the call."""
     try:
-        return caller.call(given, params, want, case, contiguous)
+        return caller.call(given, params, want, case, lies)
     except Unsupported as error:
         return {"status": "unsupported", "reason": str(error)}
     except BaseException as error:

@@ -2,6 +2,7 @@
 
 mod config;
 mod contract;
+mod finding;
 mod language;
 mod option;
 mod verdict;
@@ -15,6 +16,7 @@ use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily
 
 use self::config::{CONFIG, explain_config};
 use self::contract::{explain_contract, explain_modifier};
+use self::finding::{UNCODED, explain_uncoded, uncoded};
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
 use self::word::{called, explain_of_language};
@@ -50,6 +52,8 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         explain_suite(suite, &catalog)?;
     } else if let Some((word, text)) = words().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
         explain_word(word, text);
+    } else if let Some(finding) = uncoded(name) {
+        explain_uncoded(finding);
     } else if name == LANGUAGE {
         crate::out::say_raw(&language::page(&catalog));
     } else if let Some(argument) = Argument::called(name) {
@@ -98,6 +102,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
         catalog.modifiers.keys().collect(),
         catalog.families.keys().collect(),
     ];
+    known.extend(UNCODED.iter().map(|finding| finding.name.to_owned()));
     known.extend(ids.into_iter().flatten().cloned());
     known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
     let of_language: Vec<String> = Word::all().into_iter().map(|word| word.name).collect();
@@ -112,7 +117,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
             |near| format!("did you mean `{near}`?"),
         );
     let expected =
-        "a law, fault, family of faults, convention, contract, suite, option, verdict, word of a law or code";
+        "a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code";
     Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
 }
 

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .. import _native
+from .._arguments import counted, mapped, named, seeded, worded
 from .._caller import arrays_of, listed, name_of
 from .._check import Report, target_options
 from ._cluster import cluster, without_folders, workers_of
@@ -25,6 +27,7 @@ __all__ = ["check"]
 _NAMED = ("numpy", "torch", "jax", "ml_dtypes")
 
 
+@named
 def check(
     function: Callable[..., Any],
     suite: str = "smoke",
@@ -57,21 +60,35 @@ def check(
     and Ray; `runtime_env` is Ray's, and brings modules of yours. The other arguments are those of :func:`qkvet.check`.
 
     :raises ModuleNotFoundError: Ray is not installed.
-    :raises TypeError: the function cannot be pickled.
-    :raises ValueError: an unknown name, or a function that cannot be called so.
+    :raises TypeError: the function cannot be pickled, or an argument that is none.
+    :raises ValueError: an unknown name, a number out of its range, or a function that cannot be called so.
     :raises TimeoutError: no worker could be had.
     :raises ConnectionError: no cluster is at the address.
     :raises RuntimeError: the workers of one shard died again and again.
     """
     # Ray may load what the function does not.
     loaded = [name for name in _NAMED if name in sys.modules]
-    needs = needs_of(resources)
+    if not callable(function):
+        raise TypeError(f"target: expected a function, got {type(function).__name__}")
+    needs = needs_of(mapped("resources", resources))
+    runtime_env = mapped("runtime_env", runtime_env)
+    for name, value, least in (("num_workers", num_workers, 1), ("shards", shards, 1), ("retries", retries, 0)):
+        if value is not None:
+            counted(name, value, least)
+    if isinstance(patience, bool) or not isinstance(patience, (int, float)):
+        raise TypeError(f"patience: expected a number of seconds, got {patience!r:.60}")
+    if not patience > 0:
+        raise ValueError(f"patience: expected a number of seconds above 0, got {patience!r:.60}")
+    if address is not None:
+        worded("address", address)
+    # Contracts are those of the suite's formats where none is named, and looked up with the suite.
+    _native.declared(listed(dtype), listed(convention), listed(contract) if listed(dtype) else [])
     target = target_options(arrays or arrays_of(function), device, layout, supports, mask_takes_bias)
     request = {
         "name": name_of(function),
         "target": target,
-        "suite": suite,
-        "seed": seed,
+        "suite": worded("suite", suite),
+        "seed": seeded(seed),
         "law": listed(law),
         "dtype": listed(dtype),
         "convention": listed(convention),
@@ -96,8 +113,6 @@ def check(
 
 
 def _pickled(function: Callable[..., Any]) -> bytes:
-    if not callable(function):
-        raise TypeError(f"target: expected a function, got {type(function).__name__}")
     from ray import cloudpickle
 
     try:

@@ -1,0 +1,49 @@
+//! Findings that no fault names.
+
+use qkvet_report::paragraph;
+use qkvet_run::runner::{LAYOUT, UNEXPLAINED};
+
+/// A finding without a code.
+pub(super) struct Uncoded {
+    /// What it is asked for by.
+    pub(super) name: &'static str,
+    /// How its titles begin.
+    titles: &'static [&'static str],
+    text: &'static str,
+}
+
+pub(super) const UNCODED: [Uncoded; 3] = [
+    Uncoded {
+        name: "memory-layout",
+        titles: &[LAYOUT],
+        text: "\
+A Python function gets query, key and value of about half of the shapes as views of which heads and positions lie exchanged in memory, as projections leave them, and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs.
+To do: read through the strides, or copy what is not contiguous. A function that raises an exception on views is given contiguous inputs; that is not held against it",
+    },
+    Uncoded {
+        name: "unexplained",
+        titles: &[UNEXPLAINED],
+        text: "\
+Proved wrong, and no known fault or pair of faults gives what was returned. Such cases are one finding, unless what they have in common tells them from the rest: an option, a law.
+To do: the smallest input and the place of the wrong numbers stand in the finding; `qkvet probe` says which choices the function makes",
+    },
+    Uncoded {
+        name: "wrong-form",
+        titles: &["wrong kind of result", "wrong number of results", "wrong format of the", "wrong shape of the"],
+        text: "\
+The result is no array of the right kind, number, format or shape: the output is (b, h_q, n_q, d_v) in the format of the query. Its values are not looked at.
+To do: return what the place of the finding names",
+    },
+];
+
+/// The finding of this name, of this title, or of the words of its title, as files of known deviations write them.
+pub(super) fn uncoded(name: &str) -> Option<&'static Uncoded> {
+    let name = name.to_lowercase();
+    let is_titled = |title: &&str| name.starts_with(*title) || name.starts_with(&title.replace(' ', "-"));
+    UNCODED.iter().find(|one| one.name == name || one.titles.iter().any(|title| is_titled(&title)))
+}
+
+pub(super) fn explain_uncoded(one: &Uncoded) {
+    let titles: Vec<String> = one.titles.iter().map(|title| format!("“{title}”")).collect();
+    say!("finding {}\ntitle {}\n\n{}", one.name, titles.join(", "), paragraph(one.text));
+}

@@ -1,0 +1,70 @@
+//! How a script runs a model of ONNX: with ONNX Runtime and NumPy, the inputs of the model written out.
+
+use qkvet_spec::Call;
+
+use super::called::CalledOnnx;
+use super::literal::{Style, bytes, string};
+use super::{Caller, Ground};
+use crate::onnx::{Model, Role};
+use crate::python::Layout;
+
+const NUMPY: &str = include_str!("numpy.py");
+const ONNX: &str = include_str!("onnx.py");
+
+/// A model and what it takes.
+pub(crate) struct OnnxCaller<'a> {
+    pub(super) called: &'a CalledOnnx,
+    pub(super) model: Model,
+    /// Where the script lies.
+    pub(super) ground: Ground<'a>,
+}
+
+impl Caller for OnnxCaller<'_> {
+    fn needs(&self) -> String {
+        "numpy (and ml_dtypes for bfloat16), onnxruntime and the model (or another, as argument)".to_owned()
+    }
+
+    fn is_inside(&self) -> bool {
+        true
+    }
+
+    fn takes(&self, call: &Call) -> bool {
+        self.model.ask(call, self.called.layout).is_ok()
+    }
+
+    fn constants(&self) -> String {
+        let python = |on: bool| if on { "True" } else { "False" };
+        let Model { output: (output, rank), weights, .. } = &self.model;
+        let weights = weights.as_ref().map_or_else(String::new, |name| format!(", \"weights\": {}", string(name)));
+        let has_axes = self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
+        format!(
+            "FILE = sys.argv[1] if len(sys.argv) > 1 else {}\nPROVIDERS = {}\nOUTPUTS = {{\"output\": {}{weights}}}\nSWAPPED = {}  # whether heads come after positions\nSIDE_BY_SIDE = {}  # whether heads may come in one row\n",
+            self.ground.path(&self.called.model),
+            providers(self.called.device.as_deref()),
+            string(output),
+            python(self.called.layout == Layout::Bnhd && has_axes),
+            python(*rank != Some(4)),
+        )
+    }
+
+    fn options(&self, call: &Call, _: Style) -> Vec<(String, String)> {
+        let feeds = self.model.ask(call, self.called.layout).unwrap_or_default();
+        feeds.into_iter().map(|feed| (feed.name, bytes(feed.element.name(), &feed.shape, &feed.bytes))).collect()
+    }
+
+    fn ask(&self) -> String {
+        [NUMPY, ONNX].concat()
+    }
+}
+
+/// The execution providers of a device, as the worker chooses them.
+fn providers(device: Option<&str>) -> String {
+    const CPU: &str = "\"CPUExecutionProvider\"";
+    let Some(device) = device.filter(|device| *device != "cpu") else { return format!("[{CPU}]") };
+    let (platform, index) = device.split_once(':').unwrap_or((device, ""));
+    let wanted = string(if platform == "cuda" { "CUDAExecutionProvider" } else { platform });
+    match index.parse::<u32>() {
+        Ok(index) => format!("[({wanted}, {{\"device_id\": {index}}}), {CPU}]"),
+        Err(_) => format!("[{wanted}, {CPU}]"),
+    }
+}
