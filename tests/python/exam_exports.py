@@ -26,7 +26,7 @@ FRACTIONS = {100, 90, 80, 75, 70, 60, 50, 40, 30, 25, 20, 10, 5, 0}
 # Moodle's own expressions (question/type/multianswer), shortened to what we write.
 NUMBER = r"-?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
 GAP = re.compile(r"\{1:(NUMERICAL|SHORTANSWER):((?:\\.|[^}\\])*)\}")
-ALTERNATIVE = re.compile(rf"(?:=|%[0-9]+%)(?:{NUMBER}:{NUMBER}|-?[0-9]+\\/[0-9]+)(?:#(?:\\.|[^~}}#\\])*)?")
+ALTERNATIVE = re.compile(rf"(?:=|%[0-9]+%)(?:{NUMBER}:{NUMBER}|-?[0-9]+(?: ?\\/ ?|\.)?[0-9]*)(?:#(?:\\.|[^~}}#\\])*)?")
 
 
 def bare(tag):

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_prove::outcome::{Line, Outcome, Shown, Status, prove};
+use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
 use crate::generate::{Posed, pose};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
-use crate::plain::{plain, written_out};
+use crate::optionless::{optionless, written_out};
 use crate::print::{Format, key_document, print, sheet_document};
 use crate::question::{AnswerSpec, CheckedQuestion, Library, ProblemSet};
 
@@ -36,8 +37,19 @@ pub struct File {
     pub secret: bool,
 }
 
+/// A law that a question draws on, with its proof.
+#[derive(Clone, Debug)]
+pub struct Proven {
+    /// What it says in words.
+    pub title: String,
+    /// What is proved, abbreviations written out; absent where only behaviour is observed.
+    pub statement: Option<Expr>,
+    /// The proof, as far as it has lines.
+    pub lines: Vec<Line>,
+}
+
 /// Proofs of the laws that questions draw on, by id.
-pub type Proofs = BTreeMap<String, Outcome>;
+pub type Proofs = BTreeMap<String, Proven>;
 
 /// Builds every variant of a problem set: sheets in `student/`, keys in `key/`.
 ///
@@ -238,8 +250,8 @@ pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proof
             let law = Catalog::find("law", &catalog.laws, id)?;
             let is_proved = |outcome: &Outcome| matches!(outcome.status, Status::Proved | Status::ProvedTo { .. });
             // Questions are about attention without options, unless the law says nothing of that.
-            let of_plain = plain(law).map(|law| prove(&law)).filter(is_proved);
-            let mut outcome = of_plain.unwrap_or_else(|| prove(law));
+            let bare = optionless(law).map(|law| (prove(&law), law)).filter(|(outcome, _)| is_proved(outcome));
+            let (outcome, law) = bare.unwrap_or_else(|| (prove(law), law.clone()));
             if !is_proved(&outcome) {
                 return Err(ExamError::Unproved {
                     question: question.question.question.clone(),
@@ -247,10 +259,13 @@ pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proof
                     got: outcome.status.name().to_owned(),
                 });
             }
-            for Line { shown: Shown::Expression(expr) | Shown::Equation(expr), .. } in &mut outcome.lines {
+            let Outcome { mut lines, .. } = outcome;
+            for Line { shown: Shown::Expression(expr) | Shown::Equation(expr), .. } in &mut lines {
                 written_out(expr, &law.lets);
             }
-            proofs.insert(id.clone(), outcome);
+            let mut statement = law.expect.clone();
+            statement.iter_mut().for_each(|statement| written_out(statement, &law.lets));
+            proofs.insert(id.clone(), Proven { title: law.law.title.clone(), statement, lines });
         }
     }
     Ok(proofs)

@@ -18,7 +18,7 @@ pub mod generate;
 pub mod given;
 pub mod grade;
 pub mod key;
-mod plain;
+mod optionless;
 pub mod print;
 pub mod question;
 pub mod solution;

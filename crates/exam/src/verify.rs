@@ -396,13 +396,13 @@ static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
     CheckedLaw::from_yaml("number", text).ok()
 });
 
-/// The value of a number written in the law language, enclosed; `None` for what is no number.
+/// The value of a number written in the law language, enclosed; `None` for what is no number, all reals where it has more digits than
+/// binary64 holds.
 pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
-    // Longer runs of digits are not exact in binary64.
-    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
-        return None;
-    }
     let expr = read(text).ok()?;
+    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
+        return Some(Ball::between(f64::NEG_INFINITY, f64::INFINITY));
+    }
     let contract = catalog.default_contract(Dtype::Float64).ok()?;
     let case = Drawn::default().case("number");
     match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: standard(), contract }) {

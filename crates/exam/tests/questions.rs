@@ -262,7 +262,7 @@ fn projections_without_attention_do_not_copy() {
             // No attention: all weights are a third, and the values make up for it.
             of(&[], 0.0, &[(j, j, 1.5)]),
             of(&[], 0.0, &[(j, j, 1.5), (k, k, -3.0)]),
-            // The second token attends to itself, whose value is set to e.
+            // The second token attends to itself, whose value is set to r.
             of(&[(i, i, 5.0)], 1.0, &[(i, j, f * number(drawn, "g"))]),
         ]
     };
@@ -282,6 +282,31 @@ fn proofs_in_keys_are_of_plain_attention() {
         let (_, proof) = key.text.split_once("Prove ").unwrap_or_else(|| panic!("no proof"));
         for word in ["mask", "bias", "sink", "softcap", "alibi", "exists", "{variance}"] {
             assert!(!proof.contains(word), "{question}: {word}\n{proof}");
+        }
+    }
+}
+
+#[test]
+fn keys_name_rows_and_say_what_they_prove() {
+    let catalog = catalog();
+    for (question, marks) in [
+        ("token-attention", &["{row}_{", "In the letters of the law `score-entry`"][..]),
+        ("attention-map", &["w = \\operatorname{row}_{"]),
+        ("tiny-head", &["over the sum of all", "Scores are divided by $d_{k}$, not by its square root"]),
+        ("outer-products", &["scaled by $\\sqrt{d_{k}}$"]),
+    ] {
+        let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
+        let set = Source { path: "set.yaml".to_owned(), text: set };
+        let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, &catalog);
+        let files = files.unwrap_or_else(|error| panic!("{error}"));
+        for file in files.iter().filter(|file| file.path.ends_with(".md")) {
+            for colon in [",:", ":,", "d\\_k"] {
+                assert!(!file.text.contains(colon), "{question}: {colon}\n{}", file.text);
+            }
+        }
+        let key = files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
+        for mark in marks {
+            assert!(key.text.contains(mark), "{question}: {mark}\n{}", key.text);
         }
     }
 }

@@ -127,8 +127,11 @@ pub fn agrees(
             if unit.low() > 1.0 {
                 return wrong(printed);
             }
-            // Exactly half a unit off is a tie; ties go away from 0, and the exact route has seen to that.
-            if apart.high() > 1e-6 * (1.0 + ball.mid.abs()) || unit.high().is_nan() || unit.high() > 1.0 + 1e-9 {
+            // Exactly half a unit off is a tie; ties go away from 0, and the exact route has seen to that. What is no number or has
+            // no bound is not narrow.
+            let is_narrow =
+                ball.mid.is_finite() && apart.high() <= 1e-6 * (1.0 + ball.mid.abs()) && unit.high() <= 1.0 + 1e-9;
+            if !is_narrow {
                 undecided = Some(format!("{place}: expected an enclosure narrow enough for {printed}"));
             }
         }
@@ -136,7 +139,8 @@ pub fn agrees(
     undecided.map_or(Judgment::Right, Judgment::Undecided)
 }
 
-/// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2 away.
+/// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2 away. `None` for what is no number
+/// with so many decimals, all reals from 0 where binary64 cannot say.
 fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&str) -> Option<Ball>) -> Option<Ball> {
     let Some(places) = places else {
         let apart = (evaluate(printed)? - ball).abs();
@@ -146,16 +150,54 @@ fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&st
     if fraction.len() != places || places > 15 {
         return None;
     }
-    let digits: i64 = format!("{whole}{fraction}").parse().ok()?;
-    #[expect(clippy::cast_precision_loss, reason = "larger ones are refused")]
-    let scaled = (digits.abs() < 1 << 53).then_some(digits as f64)?;
+    let digits = format!("{whole}{fraction}");
+    if !digits.strip_prefix('-').unwrap_or(&digits).chars().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    // More digits than binary64 holds are not decided.
+    let Some(digits) = digits.parse::<i64>().ok().filter(|digits| digits.unsigned_abs() < 1 << 53) else {
+        return Some(Ball::between(0.0, f64::INFINITY));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "larger ones are not decided")]
+    let scaled = digits as f64;
     let unit = (0..places).fold(Ball::exact(1.0), |power, _| power * Ball::exact(10.0));
     Some((Ball::exact(scaled) - ball * unit).abs() * Ball::exact(2.0))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::decimal;
+    use qkvet_engine::ball::Ball;
+
+    use super::{Judgment, agrees, decimal};
+    use crate::answer::Numbers;
+
+    fn judged(printed: &str, places: Option<usize>, ball: Ball) -> Judgment {
+        let rows = vec![vec![printed.to_owned()]];
+        let numbers = Numbers { scalar: true, places, exact: rows.clone(), rows };
+        let value = |text: &str| text.parse().ok().map(Ball::exact);
+        agrees(&numbers, &(true, vec![vec![ball]]), &value)
+    }
+
+    #[test]
+    fn an_enclosure_that_is_too_wide_decides_nothing() {
+        let near = |mid: f64, rad: f64| Ball { mid, rad, soft: rad };
+        assert_eq!(judged("0.125", Some(3), near(0.125, 1e-9)), Judgment::Right);
+        assert!(matches!(judged("0.126", Some(3), near(0.125, 1e-9)), Judgment::Wrong(_)));
+        assert!(matches!(judged("0.1x5", Some(3), near(0.125, 1e-9)), Judgment::Wrong(_)));
+        for (printed, places, ball) in [
+            ("0.125", Some(3), near(0.125, 0.01)),
+            ("0.125", Some(3), near(0.0, f64::INFINITY)),
+            ("0.125", Some(3), near(f64::NAN, 0.0)),
+            // Exact ones are held to the same.
+            ("3", None, near(3.0, 0.01)),
+            ("3", None, near(3.0, f64::INFINITY)),
+            ("3", None, near(f64::NAN, 0.0)),
+            // More digits than binary64 holds.
+            ("235385266837019985.408", Some(3), near(2.353_852_668_370_199_8e17, 64.0)),
+        ] {
+            assert!(matches!(judged(printed, places, ball), Judgment::Undecided(_)), "{printed} in {ball:?}");
+        }
+    }
 
     #[test]
     fn ties_go_away_from_zero_and_nothing_else_does() {

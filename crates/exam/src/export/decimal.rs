@@ -10,9 +10,12 @@ pub(super) enum Entry {
         /// Half a unit of its last place if it was rounded, else 0.
         tolerance: String,
     },
-    /// A fraction without a finite decimal; only its text can be compared.
+    /// A fraction without a finite decimal; only its text can be compared, in one of its [`Entry::ways`].
     Fraction(String),
 }
+
+/// A fraction may be written with both its numbers up to so many times as large as in lowest terms.
+const MOST_TIMES: i128 = 12;
 
 /// The entry for a printed number: a decimal of so many places, or an exact rational.
 pub(super) fn entry(text: &str, places: Option<usize>) -> Entry {
@@ -56,6 +59,19 @@ fn digits(text: &str) -> usize {
 }
 
 impl Entry {
+    /// The texts that are one answer: a decimal as it is; a fraction in lowest terms, with spaces round its line, and with both its
+    /// numbers 2 to 12 times as large, `4/15` and `8/30` to `48/180`.
+    pub(super) fn ways(&self) -> Vec<String> {
+        let text = match self {
+            Self::Decimal { text, .. } | Self::Fraction(text) => text.clone(),
+        };
+        let number = |text: &str| text.trim().parse::<i128>().ok();
+        let parts = text.split_once('/').and_then(|(above, below)| Some((number(above)?, number(below)?)));
+        let (Self::Fraction(_), Some((above, below))) = (self, parts) else { return vec![text] };
+        let times = |k: i128| Some(format!("{}/{}", above.checked_mul(k)?, below.checked_mul(k)?));
+        [text, format!("{above} / {below}")].into_iter().chain((2..=MOST_TIMES).filter_map(times)).collect()
+    }
+
     /// Whether somebody who enters `other` is taken to have entered this; what cannot be told is.
     pub(super) fn accepts(&self, other: &Self) -> bool {
         match (self, other) {
@@ -67,6 +83,14 @@ impl Entry {
                 }
             }
             _ => self == other,
+        }
+    }
+
+    /// Whether it is exact and not whole.
+    pub(super) fn is_exact_part(&self) -> bool {
+        match self {
+            Self::Decimal { text, tolerance } => tolerance == "0" && text.contains('.'),
+            Self::Fraction(_) => true,
         }
     }
 
@@ -109,6 +133,19 @@ mod tests {
         }
         assert_eq!(entry("1/3", None), Entry::Fraction("1/3".to_owned()));
         assert_eq!(entry("0.401", Some(3)), decimal("0.401", "0.0005"));
+    }
+
+    #[test]
+    fn fractions_need_not_be_in_lowest_terms() {
+        let ways = entry("-4/15", None).ways();
+        assert_eq!(ways.len(), 13);
+        for way in ["-4/15", "-4 / 15", "-8/30", "-48/180"] {
+            assert!(ways.iter().any(|own| own == way), "{way}");
+        }
+        assert!(!ways.iter().any(|way| way == "8/30"));
+        assert_eq!(entry("5/2", None).ways(), ["2.5"]);
+        // What does not fit into a number any more is left out.
+        assert_eq!(entry(&format!("1/{}7", "1".repeat(38)), None).ways().len(), 2);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
 use crate::build::Proofs;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
-use crate::print::{Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution};
+use crate::print::{
+    Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution, with_names,
+};
 use crate::question::{AnswerSpec, Choice, Ordering, Statement, Statements};
 
 /// A part of a question of one variant.
@@ -192,7 +194,7 @@ fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken]) -> Vec<Off
     let offer = |choice: &Numbers| {
         let says = mistakes.iter().find(|mistake| mistake.numbers.looks_like(choice)).map(|mistake| &mistake.says);
         let right = choice.looks_like(key);
-        let because = says.filter(|_| !right).map(Inline::text).into_iter().collect();
+        let because = says.filter(|_| !right).map(|says| with_names(says)).unwrap_or_default();
         Offer { says: number(choice), right, because, mistake: !right }
     };
     choices.iter().map(offer).collect()
@@ -269,6 +271,18 @@ impl Item {
     /// Everything that is shown.
     pub(super) fn stem(&self) -> Vec<Block> {
         [self.head.clone(), self.ask.clone()].concat()
+    }
+
+    /// The same, and how exact numbers that are not whole are to be entered where a program compares numbers or texts.
+    pub(super) fn entered_stem(&self) -> Vec<Block> {
+        let mut stem = self.stem();
+        if let Asked::Numbers(rows) = &self.asked
+            && rows.iter().flatten().any(|cell| cell.right.is_exact_part())
+        {
+            let how = "Write a fraction whose decimals end as a decimal, such as 2.5, and any other in lowest terms, such as 2/3.";
+            stem.push(Block::Paragraph(vec![Inline::text(how)]));
+        }
+        stem
     }
 
     /// `1a Title`.

@@ -1,14 +1,15 @@
 //! Moodle's XML: one file with a category for each variant.
 //!
 //! A number is `numerical`, a matrix `cloze` with a gap for each entry, a shape `shortanswer`, options `multichoice`,
-//! statements and lines `matching`, everything else `essay` with rubric and solution for who marks it.
+//! statements and lines `matching`, everything else `essay` with rubric and solution for who marks it. A fraction whose decimals do
+//! not end is `shortanswer` with every way to write it that is accepted, because `numerical` reads no fractions.
 
 use super::decimal::Entry;
 use super::item::{Asked, Cell, Item, Offer, Placed, Word};
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
 use crate::error::ExamError;
-use crate::print::{Block, Inline, Marker, Maths, escape, fragment, line_fragment};
+use crate::print::{Block, Inline, Marker, Maths, escape, fragment, line_fragment, with_names};
 
 pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamError> {
     let mut quiz = element("quiz");
@@ -38,7 +39,7 @@ fn line(line: &[Inline]) -> String {
 }
 
 fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Element {
-    let stem = shown(&item.stem());
+    let stem = shown(&item.entered_stem());
     let (kind, stem, answers) = match &item.asked {
         Asked::Numbers(rows) => match rows.as_slice() {
             [row] if row.len() == 1 => single(&row[0], stem, credit),
@@ -66,23 +67,28 @@ fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Elem
 }
 
 fn single(cell: &Cell, stem: String, credit: Credit) -> (&'static str, String, Vec<Element>) {
-    let one = |entry: &Entry, fraction: u8, feedback: &str| {
-        let answer = element("answer").with("fraction", fraction.to_string()).with("format", "moodle_auto_format");
-        let answer = match entry {
-            Entry::Decimal { text: own, tolerance } => {
-                answer.child(text(own)).child(element("tolerance").text(tolerance))
-            }
-            Entry::Fraction(own) => answer.child(text(own)),
-        };
-        answer.child(html("feedback", &escape(feedback)))
-    };
     let numerical = matches!(cell.right, Entry::Decimal { .. });
-    let is_alike = |entry: &Entry| matches!(entry, Entry::Decimal { .. }) == numerical;
-    let mut answers = vec![one(&cell.right, 100, "")];
-    answers.extend(
-        cell.wrong.iter().filter(|(entry, _)| is_alike(entry)).map(|(entry, says)| one(entry, credit.entered(), says)),
-    );
+    let all = |entry: &Entry, fraction: u8, feedback: &str| -> Vec<Element> {
+        let one = |way: &String| {
+            let answer = element("answer").with("fraction", fraction.to_string()).with("format", "moodle_auto_format");
+            let answer = answer.child(text(way));
+            let answer = match entry {
+                Entry::Decimal { tolerance, .. } if numerical => answer.child(element("tolerance").text(tolerance)),
+                _ => answer,
+            };
+            answer.child(html("feedback", &line(&with_names(feedback))))
+        };
+        entry.ways().iter().map(one).collect()
+    };
+    let mut answers = all(&cell.right, 100, "");
+    answers.extend(wrong(cell, numerical).into_iter().flat_map(|(entry, says)| all(entry, credit.entered(), says)));
     (if numerical { "numerical" } else { "shortanswer" }, stem, answers)
+}
+
+/// What mistakes give, as far as it can be entered: a number takes no fraction, a text takes both.
+fn wrong(cell: &Cell, numerical: bool) -> Vec<(&Entry, &str)> {
+    let fits = |entry: &Entry| !numerical || matches!(entry, Entry::Decimal { .. });
+    cell.wrong.iter().filter(|(entry, _)| fits(entry)).map(|(entry, says)| (entry, says.as_str())).collect()
 }
 
 /// Words inside a gap, where these signs mean something.
@@ -93,16 +99,16 @@ fn in_gap(words: &str) -> String {
 
 /// A table of gaps, one for each entry.
 fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
-    let alternative = |entry: &Entry| match entry {
-        Entry::Decimal { text, tolerance } => format!("{text}:{tolerance}"),
-        Entry::Fraction(text) => in_gap(text),
-    };
     let gap = |cell: &Cell| {
         let numerical = matches!(cell.right, Entry::Decimal { .. });
-        let mut alternatives = vec![format!("={}", alternative(&cell.right))];
-        for (entry, says) in cell.wrong.iter().filter(|(entry, _)| matches!(entry, Entry::Decimal { .. }) == numerical)
-        {
-            alternatives.push(format!("%{}%{}#{}", credit.entered(), alternative(entry), in_gap(says)));
+        let ways = |entry: &Entry| match entry {
+            Entry::Decimal { text, tolerance } if numerical => vec![format!("{text}:{tolerance}")],
+            entry => entry.ways().iter().map(|way| in_gap(way)).collect(),
+        };
+        let mut alternatives: Vec<String> = ways(&cell.right).iter().map(|way| format!("={way}")).collect();
+        for (entry, says) in wrong(cell, numerical) {
+            let says = in_gap(says);
+            alternatives.extend(ways(entry).iter().map(|way| format!("%{}%{way}#{says}", credit.entered())));
         }
         let kind = if numerical { "NUMERICAL" } else { "SHORTANSWER" };
         format!("<td>{{1:{kind}:{}}}</td>", alternatives.join("~"))
@@ -123,7 +129,7 @@ fn words(word: &Word, credit: Credit) -> Vec<Element> {
             .with("fraction", fraction.to_string())
             .with("format", "moodle_auto_format")
             .child(text(way))
-            .child(html("feedback", &escape(feedback)))
+            .child(html("feedback", &line(&with_names(feedback))))
     };
     let mut all = vec![element("usecase").text("0")];
     all.extend(Word::ways(&word.right).iter().map(|way| one(way, 100, "")));

@@ -62,7 +62,7 @@ fn question(item: &Item, credit: Credit) -> String {
         Asked::Order(lines) => places(lines),
         Asked::Open(_) => open(item),
     };
-    let (stem, solution) = (shown(&item.stem()), shown(&item.solution));
+    let (stem, solution) = (shown(&item.entered_stem()), shown(&item.solution));
     let page = format!(
         "<pl-question-panel>\n{stem}\n</pl-question-panel>\n{input}<pl-answer-panel>\n{solution}\n</pl-answer-panel>\n"
     );

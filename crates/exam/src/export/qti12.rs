@@ -117,7 +117,7 @@ struct Body {
 }
 
 fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, ExamError> {
-    let stem = shown(&item.stem());
+    let stem = shown(&item.entered_stem());
     let whole = |kind, responses, conditions, feedback| Body {
         kind,
         suffix: String::new(),
@@ -228,8 +228,8 @@ fn numbers(rows: &[Vec<Cell>], item: &Item, stem: &str, variant: &Variant) -> Re
                     let (response, condition) = number(text, tolerance);
                     (response, "numerical_question", condition)
                 }
-                Entry::Fraction(text) => {
-                    let (response, condition) = words(std::slice::from_ref(text));
+                fraction @ Entry::Fraction(_) => {
+                    let (response, condition) = words(&fraction.ways());
                     (response, "short_answer_question", condition)
                 }
             };

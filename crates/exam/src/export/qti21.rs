@@ -132,7 +132,7 @@ fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
         .children(declarations)
         .child(outcome("SCORE", 0))
         .child(outcome("MAXSCORE", item.points))
-        .child(element("itemBody").child(element("div").markup(shown(&item.stem()))).children(interactions))
+        .child(element("itemBody").child(element("div").markup(shown(&item.entered_stem()))).children(interactions))
         .children(processing)
 }
 
@@ -191,8 +191,11 @@ fn scored(name: &'static str, id: &str, entry: &Entry, points: &str) -> Element 
             .with("tolerance", format!("{tolerance} {tolerance}"))
             .child(variable(id))
             .child(base("float", text)),
-        Entry::Fraction(text) => {
-            element("stringMatch").with("caseSensitive", "false").child(variable(id)).child(base("string", text))
+        Entry::Fraction(_) => {
+            let same = |way: &String| {
+                element("stringMatch").with("caseSensitive", "false").child(variable(id)).child(base("string", way))
+            };
+            element("or").children(entry.ways().iter().map(same))
         }
     };
     let sum = element("sum").child(variable("SCORE")).child(base("float", points));

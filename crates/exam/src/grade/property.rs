@@ -12,6 +12,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 use super::part::Asked;
 use crate::answer::{Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard, work_from};
 use crate::generate::nothing;
+use crate::print::{called, numbered};
 
 /// Decimals that a sheet prints values with in its words.
 const SHEET: usize = 4;
@@ -132,7 +133,9 @@ fn literal(value: &Value) -> Option<Expr> {
 
 /// What is said of an inequality that fails.
 fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, left: &str, right: &str) -> String {
-    let inequality = render(&with_numbers(&at_most(&bound.shown, most), drawn), Style::Unicode);
+    let mut inequality = numbered(with_numbers(&at_most(&bound.shown, most), drawn), drawn);
+    called(&mut inequality);
+    let inequality = render(&inequality, Style::Unicode);
     let sides = if left == right { String::new() } else { format!(": the left side is {left}, the right {right}") };
     format!("`{inequality}` does not hold{sides}")
 }

@@ -2,6 +2,7 @@
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
+use super::rows::called;
 use crate::answer::{Numbers, decimals};
 use crate::question::Plot;
 
@@ -132,8 +133,9 @@ impl Inline {
         Self::Text(text.into())
     }
 
-    /// A formula.
-    pub fn math(expr: Expr) -> Self {
+    /// A formula, with rows and columns called so.
+    pub fn math(mut expr: Expr) -> Self {
+        called(&mut expr);
         Self::Math(Box::new(expr))
     }
 }

@@ -10,6 +10,7 @@ mod page;
 mod pdf;
 #[cfg(feature = "pdf")]
 mod press;
+mod rows;
 mod sheet;
 mod solution;
 mod typst;
@@ -21,11 +22,12 @@ pub use document::{Block, Document, Figure, Format, Inline, Marker};
 pub(crate) use html::{Maths, escape, fragment, line_fragment};
 pub(crate) use markdown::{blocks as markdown_blocks, inlines as markdown_line};
 pub use pdf::{HAS_PDF, pdfs};
+pub(crate) use rows::{called, numbered};
 pub use sheet::sheet_document;
 pub(crate) use sheet::{ask, how, number};
 pub use solution::key_document;
 pub(crate) use solution::{rubric_lines, solution};
-pub(crate) use words::{blocks, line, part_letter};
+pub(crate) use words::{blocks, line, part_letter, with_names};
 
 /// The document in a format.
 pub fn print(document: &Document, format: Format) -> String {

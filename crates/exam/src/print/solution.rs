@@ -4,10 +4,11 @@ use qkvet_prove::outcome::{Line, Shown as Stands};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::document::{Block, Document, Inline, Marker, letter};
+use super::rows::numbered;
 use super::sheet::{asked, head, number, points};
-use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown};
+use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
-use crate::build::Proofs;
+use crate::build::{Proofs, Proven};
 use crate::counted::of_points;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
@@ -50,7 +51,8 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
     let mut all = vec![Block::Label("Answer".to_owned())];
     match (&written.answer, &part.answer) {
         (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
-            all.push(value_line(checked.of.as_ref().filter(|_| value.of.text.len() < 60), key));
+            let of = checked.of.as_ref().filter(|_| value.of.text.len() < 60);
+            all.push(value_line(of.map(|of| numbered(of.clone(), &posed.drawn)), key));
             if let Some(at) = choices.iter().position(|choice| choice.looks_like(key)) {
                 all.push(Block::Paragraph(vec![Inline::Strong(format!("({})", letter(at)))]));
             }
@@ -116,12 +118,12 @@ fn extents(numbers: &Numbers) -> String {
 }
 
 /// `O = exact ≈ decimals`.
-fn value_line(of: Option<&Expr>, key: &Numbers) -> Block {
+fn value_line(of: Option<Expr>, key: &Numbers) -> Block {
     let shown = of_numbers(key);
     let mut all = Vec::new();
     match (of, shown.exact) {
-        (Some(of), Some(exact)) => all.push(Inline::math(equation(of.clone(), exact))),
-        (Some(of), None) => all.push(Inline::math(of.clone())),
+        (Some(of), Some(exact)) => all.push(Inline::math(equation(of, exact))),
+        (Some(of), None) => all.push(Inline::math(of)),
         (None, Some(exact)) => all.push(Inline::math(exact)),
         (None, None) => {}
     }
@@ -139,9 +141,10 @@ fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
     let (_, expr) = posed.question.law.lets.iter().find(|(own, _)| own == name)?;
     let own = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
     let shown = shown(posed, &own, PLACES);
+    let expr = numbered(expr.clone(), &posed.drawn);
     let mut all = match shown.exact {
-        Some(exact) => vec![Inline::math(chain(own, expr.clone(), exact))],
-        None => vec![Inline::math(equation(own, expr.clone()))],
+        Some(exact) => vec![Inline::math(chain(own, expr, exact))],
+        None => vec![Inline::math(equation(own, expr))],
     };
     if let Some(decimals) = shown.decimals {
         all.extend([Inline::text(" ≈ "), Inline::math(decimals)]);
@@ -213,11 +216,19 @@ fn rubric(posed: &Posed<'_>, rubric: &[qkvet_spec::Formula]) -> Vec<Block> {
     vec![Block::Label("Marked".to_owned()), Block::List(Marker::Dot, entries)]
 }
 
-/// The derivation that the prover found and checked.
+/// What is proved, in the letters of its law, and the derivation that the prover found and checked.
 fn derivation(law: &str, proofs: &Proofs) -> Vec<Block> {
-    let Some(outcome) = proofs.get(law) else { return Vec::new() };
+    let Some(Proven { title, statement, lines }) = proofs.get(law) else { return Vec::new() };
     let mut all = Vec::new();
-    for Line { shown, relation, reason } in &outcome.lines {
+    if let Some(statement) = statement {
+        let says = Inline::text(format!("{title}. In the letters of the law "));
+        all.push(Block::Paragraph(vec![says, Inline::Code(law.to_owned()), Inline::text(":")]));
+        all.push(Block::Display(vec![Inline::math(statement.clone())]));
+        if !lines.is_empty() {
+            all.push(Block::Paragraph(vec![Inline::text("Its proof:")]));
+        }
+    }
+    for Line { shown, relation, reason } in lines {
         let (Stands::Expression(expr) | Stands::Equation(expr)) = shown;
         let mut entry = Vec::new();
         if !reason.is_empty() && matches!(shown, Stands::Expression(_)) {
@@ -239,7 +250,8 @@ fn mistakes(mistakes: &[Mistaken], are_shapes: bool) -> Vec<Block> {
     let entry = |mistake: &Mistaken| {
         let mut entry =
             if are_shapes { vec![Inline::text(extents(&mistake.numbers))] } else { number(&mistake.numbers) };
-        entry.push(Inline::text(format!(": {}", mistake.says)));
+        entry.push(Inline::text(": "));
+        entry.extend(with_names(&mistake.says));
         entry
     };
     vec![

@@ -128,7 +128,66 @@ pub(crate) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
     all
 }
 
+/// Words in which names with an index, such as `d_k` and `√d_k`, are formulas.
+pub(crate) fn with_names(text: &str) -> Vec<Inline> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut all, mut words) = (Vec::new(), String::new());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()).max(c.len_utf8());
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        let index = piece.strip_prefix(|c: char| c.is_ascii_alphabetic()).and_then(|rest| rest.strip_prefix('_'));
+        if !index.is_some_and(|index| !index.is_empty() && !index.contains('_')) {
+            words += piece;
+            continue;
+        }
+        let name = Expr { kind: ExprKind::Name(piece.to_owned()), span: 0..0 };
+        let formula = match words.pop() {
+            Some('√') => {
+                let kind = ExprKind::Apply { function: "sqrt".to_owned(), args: vec![name], named: Vec::new() };
+                Expr { kind, span: 0..0 }
+            }
+            other => {
+                words.extend(other);
+                name
+            }
+        };
+        if !words.is_empty() {
+            all.push(Inline::Text(std::mem::take(&mut words)));
+        }
+        all.push(Inline::math(formula));
+    }
+    if !words.is_empty() {
+        all.push(Inline::Text(words));
+    }
+    all
+}
+
 /// `a`, `b`, … for the parts of a question.
 pub(crate) fn part_letter(at: usize) -> char {
     super::document::letter(at).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_prove::render::{Style, render};
+
+    use super::*;
+
+    #[test]
+    fn names_in_words_are_formulas() {
+        let shown = |text: &str| -> String {
+            let one = |inline: &Inline| match inline {
+                Inline::Math(expr) => format!("<{}>", render(expr, Style::Unicode)),
+                Inline::Text(text) => text.clone(),
+                other => panic!("{other:?}"),
+            };
+            with_names(text).iter().map(one).collect()
+        };
+        assert_eq!(shown("divided by 1/√d_k, not by d_k: h % h_k"), "divided by 1/<√d_k>, not by <d_k>: h % <h_k>");
+        for text in ["masked_fill is code", "√2 and nothing", "a_ and _b and a_b_c", ""] {
+            assert_eq!(shown(text), text);
+        }
+    }
 }

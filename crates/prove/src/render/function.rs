@@ -27,7 +27,7 @@ struct Head {
     words: &'static str,
 }
 
-const FORMS: [Form; 27] = [
+const FORMS: [Form; 30] = [
     form("ones", 1, |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]), "the column of ones of length {0}"),
     form("ones", 2, |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]), "the {0} by {1} matrix of ones"),
     form("zeros", 1, |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]), "the column of zeros of length {0}"),
@@ -87,7 +87,7 @@ const FORMS: [Form; 27] = [
         |p, x| called(p, &p.operator("hidden"), &p.fence(Fence::Round, &x[0])),
         "the keys hidden from query {0}",
     ),
-    form("exp", 1, |p, x| p.superscript(&p.symbol(&sign::EULER), &x[0]), "e to the power {0}"),
+    form("exp", 1, |p, x| power_of_e(p, &x[0]), "e to the power {0}"),
     // Of proofs about moments: no law has these four.
     form("entry", 2, |p, x| index(p, x[0].clone(), &[&x[1]]), "entry {1} of {0}"),
     form("entry", 3, |p, x| index(p, x[0].clone(), &[&x[1], &x[2]]), "the entry in row {1} and column {2} of {0}"),
@@ -98,6 +98,10 @@ const FORMS: [Form; 27] = [
         "the power {1} of {0}",
     ),
     form("series", 3, |p, x| series(p, [&x[0], &x[1], &x[2]]), "the sum over {0} below {1} of {2}"),
+    // Of sheets, for readers who do not know what a colon for an index means: no law has these three either.
+    form("row_of", 2, |p, x| picked(p, "row", x), "row {1} of {0}"),
+    form("column_of", 2, |p, x| picked(p, "column", x), "column {1} of {0}"),
+    form("rows_of", 2, |p, x| picked(p, "rows", x), "the rows {1} of {0}"),
     form("sqrt", 1, |p, x| p.root(x[0].clone()), "the square root of {0}"),
     form(
         "E",
@@ -163,6 +167,17 @@ fn series(p: &dyn Printer, [at, extent, term]: [&Piece; 3]) -> Piece {
     let below = p.infix(at, &[(&sign::LT, p.at_least(extent.clone(), Level::Open))], Level::Relation);
     let head = p.subscript(&p.symbol(&sign::SUM), &below);
     p.infix(&head, &[(&sign::SUMMED, p.at_least(term.clone(), Level::Quotient))], Level::Open)
+}
+
+/// `e^x`; `e` alone for its first power.
+fn power_of_e(p: &dyn Printer, exponent: &Piece) -> Piece {
+    let base = p.symbol(&sign::EULER);
+    if exponent.text == p.number("1").text { base } else { p.superscript(&base, exponent) }
+}
+
+/// `row_i(x)`.
+fn picked(p: &dyn Symbols, what: &str, x: &[Piece]) -> Piece {
+    called(p, &index(p, p.operator(what), &[&x[1]]), &p.fence(Fence::Round, &x[0]))
 }
 
 /// The function beside its arguments, which a fence holds.

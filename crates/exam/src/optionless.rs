@@ -6,17 +6,17 @@ use qkvet_spec::{CheckedLaw, Domain};
 /// The law with every option off, and its calls without the mask and the bias of the case; nothing if it has none of them.
 ///
 /// It is another law, which may be false where the law is about an option.
-pub(crate) fn plain(law: &CheckedLaw) -> Option<CheckedLaw> {
+pub(crate) fn optionless(law: &CheckedLaw) -> Option<CheckedLaw> {
     let given = law.given.iter().filter(|given| matches!(given.domain, Domain::Mask | Domain::Bias));
     let of_case: Vec<&str> = given.flat_map(|given| &given.names).map(String::as_str).collect();
     if law.law.options.is_empty() && of_case.is_empty() {
         return None;
     }
-    let mut plain = law.clone();
-    plain.law.options.clear();
-    let formulas = plain.lets.iter_mut().map(|(_, expr)| expr).chain(&mut plain.through).chain(&mut plain.expect);
+    let mut bare = law.clone();
+    bare.law.options.clear();
+    let formulas = bare.lets.iter_mut().map(|(_, expr)| expr).chain(&mut bare.through).chain(&mut bare.expect);
     formulas.for_each(|expr| strip(expr, &of_case));
-    Some(plain)
+    Some(bare)
 }
 
 /// The formula with abbreviations written out.
@@ -45,7 +45,7 @@ mod tests {
     use qkvet_prove::render::Style;
     use qkvet_spec::Catalog;
 
-    use super::plain;
+    use super::optionless;
 
     #[test]
     fn a_law_without_options_is_proved_without_them() {
@@ -58,15 +58,15 @@ mod tests {
             };
             let law = &catalog.laws[id];
             let all = words(law);
-            let some = words(&plain(law).unwrap_or_else(|| panic!("{id}: no options")));
+            let some = words(&optionless(law).unwrap_or_else(|| panic!("{id}: no options")));
             let is_about_options = |text: &str| {
                 ["mask", "bias", "sink", "exist", "alibi", "softcap"].iter().any(|word| text.contains(word))
             };
             assert!(is_about_options(&all) && !is_about_options(&some), "{some}");
         }
-        assert!(plain(&catalog.laws["score-entry"]).is_none());
+        assert!(optionless(&catalog.laws["score-entry"]).is_none());
         // What a law says of the mask alone is false without it.
-        let causal = plain(&catalog.laws["future-cannot-matter"]).unwrap_or_else(|| panic!("no options"));
+        let causal = optionless(&catalog.laws["future-cannot-matter"]).unwrap_or_else(|| panic!("no options"));
         assert!(!matches!(prove(&causal).status, Status::Proved | Status::ProvedTo { .. }));
     }
 }
