@@ -181,12 +181,12 @@ fn no_fault_is_named_for_what_is_no_attention() {
             .map(|plan| (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case")))
             .collect();
         for constant in [0.0, 1.0] {
-            let outcome = |(law, case): &(_, _)| {
-                evaluate_by(law, case, judge, &Answers::default(), &mut Constant(constant)).expect("a verdict")
-            };
             let (failing, passing): (Vec<_>, Vec<_>) = cases
                 .iter()
-                .map(outcome)
+                .map(|(law, case)| {
+                    let mut target = Constant(constant);
+                    evaluate_by(law, case, judge, &Answers::default(), &mut target).expect("a verdict")
+                })
                 .filter(|outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Pass))
                 .partition(|outcome| outcome.verdict == Verdict::Fail);
             assert!(failing.len() > MOST, "{} failing cases", failing.len());
