@@ -24,7 +24,7 @@ pub fn write_json(summary: &Summary, to: impl Write) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-/// Hides nothing from those who read the document. What comes at once is a whole piece of text, for so serde_json writes.
+/// Hides nothing from those who read the document. What comes at once is a whole piece of text, for so `serde_json` writes.
 struct Visible<W>(W);
 
 impl<W: Write> Write for Visible<W> {

@@ -72,6 +72,15 @@ impl Value {
     }
 }
 
+/// `e` to this power: of digits, so many factors `e`.
+fn exponential(exponent: Value) -> Value {
+    let e = name_value('e');
+    match (1..10).find(|n| Value::hash(*n) == exponent) {
+        Some(n) => (1..n).fold(e, |product, _| product.times(e)),
+        None => exponent.apply("exp"),
+    }
+}
+
 fn name_value(name: char) -> Value {
     Value::hash(u64::from(name))
 }
@@ -85,6 +94,7 @@ fn value(expr: &Expr) -> Value {
         ExprKind::Name(name) => name_value(name.chars().next().expect("a letter")),
         ExprKind::Unary(_, x) => value(x).negative(),
         ExprKind::Transpose(x) => value(x).apply("ᵀ"),
+        ExprKind::Apply { function, args, .. } if function == "exp" => exponential(value(&args[0])),
         ExprKind::Apply { function, args, .. } => value(&args[0]).apply(function),
         ExprKind::Binary(op, x, y) => {
             let (x, y) = (value(x), value(y));
@@ -147,17 +157,20 @@ impl Reader<'_> {
 
     fn factor(&mut self) -> Option<Value> {
         if self.spoken {
-            for (word, function) in [("√", "sqrt"), ("e^", "exp"), ("f of ", "f")] {
+            for (word, function) in [("√", "sqrt"), ("f of ", "f")] {
                 if self.eat(word) {
                     return Some(self.factor()?.apply(function));
                 }
+            }
+            if self.eat("e^") {
+                return Some(exponential(self.factor()?));
             }
         }
         if self.eat("√") {
             return Some(self.atom()?.apply("sqrt"));
         }
         if self.eat("e^") {
-            return if self.rest.starts_with('f') { None } else { Some(self.atom()?.apply("exp")) };
+            return if self.rest.starts_with('f') { None } else { Some(exponential(self.atom()?)) };
         }
         if self.spoken && self.eat("the power ") {
             let exponent = self.digits()?;
