@@ -40,7 +40,7 @@ To do: return what the place of the finding names",
 pub(super) fn uncoded(name: &str) -> Option<&'static Uncoded> {
     let name = name.to_lowercase();
     let is_titled = |title: &&str| name.starts_with(*title) || name.starts_with(&title.replace(' ', "-"));
-    UNCODED.iter().find(|one| one.name == name || one.titles.iter().any(|title| is_titled(title)))
+    UNCODED.iter().find(|one| one.name == name || one.titles.iter().any(&is_titled))
 }
 
 pub(super) fn explain_uncoded(one: &Uncoded) {
