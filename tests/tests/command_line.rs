@@ -164,7 +164,7 @@ fn unknown_names_get_the_nearest_known_one() {
     check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
     check(
         &["explain", "QK999"],
-        "expected a law, fault, family of faults, convention, contract, suite, option, verdict, word of a law or code",
+        "expected a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code",
     );
     for (wrong, right) in [
         ("suspct", "SUSPECT"),
