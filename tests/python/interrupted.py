@@ -41,6 +41,7 @@ for name in sys.argv[1:]:
     except KeyboardInterrupt:
         late = time.monotonic() - pressed[0]
         assert late < 1, (name, late)
-        print(f"{name}: interrupted")
+        # It ends without flushing.
+        print(f"{name}: interrupted", flush=True)
 # What goes on behind has nothing to say.
 os._exit(0)

@@ -176,6 +176,10 @@ fn what_cannot_be_started_says_why() {
     check("onnx:none.onnx", &["onnx:none.onnx: expected a readable file, got"]);
     check("onnx:text.onnx", &["onnx:text.onnx: expected"]);
     check("onnx:unknown.onnx", &["input hidden_state: expected a name of query, key, value", "hint: known: query, q"]);
+    check(
+        "onnx:inverted.onnx",
+        &["input attn_mask: expected one that Attention takes itself, got one of another node"],
+    );
     check("onnx-backend:nosuch", &["no module named `nosuch`"]);
     run(folder.path(), &["check", "onnx-backend:x@22"]).expect(2, &["expected opset 23 or 24, got `22`"]);
     run(folder.path(), &["check", "onnx:"]).expect(2, &["expected the file of a model"]);

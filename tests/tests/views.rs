@@ -158,7 +158,7 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     let cause = text(&finding["cause"]);
     assert!(cause.contains("contiguous, they give what last-key-dropped explains"), "{cause}");
     place.play(&finding).expect(1, &["FAIL", "expected"]);
-    place.replay(&finding).expect(1, &[]);
+    place.replay(&finding).expect(1, &["heads and positions lie exchanged in memory"]);
     // The fault alone is one finding, whatever its inputs look like.
     place.write("target.py", &faulty);
     let report = place.report_of("core", "value");

@@ -12,7 +12,7 @@ use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Verdict};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Verdict};
 
 use super::setup;
 use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
@@ -178,6 +178,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     say!("  call      {}", describe_call(&again.case));
     for line in describe_inputs(law, &again.case) {
         say!("            {line}");
+    }
+    for record in outcome.calls.iter().filter(|record| record.output.handling.strides == Strides::Transposed) {
+        say!("  views     {}: heads and positions lie exchanged in memory", record.label);
     }
     if let Some(evidence) = &outcome.evidence {
         say!("  at        {}", evidence.place);

@@ -204,8 +204,8 @@ fn by_place(operator: Operator, node: &NodeProto, inputs: &[Input]) -> Result<Ve
         let place = node.input.iter().position(|name| *name == input.name);
         place.and_then(|place| operator.role(place, input)).ok_or_else(|| {
             ModelError::new(
-                format!("input {}: expected one that attention has, got another of {}", input.name, node.op_type),
-                "make it a constant of the model, or wrap the model in Python",
+                format!("input {}: expected one that {} takes itself, got one of another node", input.name, node.op_type),
+                "what is done to it before is not looked at: leave that out, make it a constant, or wrap the model in Python",
             )
         })
     };

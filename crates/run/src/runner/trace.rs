@@ -27,7 +27,7 @@ const WERE_VIEWS: &str =
     "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
 
 /// Said of a call that gave nothing, which may have come to its end on contiguous inputs after it raised an exception on views.
-const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were at first views of which heads and positions lie exchanged in memory (what raises an exception on those gets contiguous ones)";
+const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried";
 
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
