@@ -15,6 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
+import numpy as np
 import typst
 from lxml import etree
 from moodle_xml_parser.parser import parse_file
@@ -281,9 +282,38 @@ def notebooks():
                 continue
             exec("\n".join(lines[:-1]), values)
             earned += eval(lines[-1], values)
+            if "_earned()" in lines[-1]:
+                marked_numbers(lines, values, graded["points"])
             points += graded["points"]
         assert earned == points > 0, (path, earned, points)
     print("notebook: full points for the key")
+
+
+def marked_numbers(lines, values, points):
+    """Other ways to write the right numbers, other layouts, and what mistakes give."""
+    name = re.search(r"_rows\((\w+)\)", lines[-2])[1]
+    key, mistakes, own = values["_key"], values["_mistakes"], values[name]
+
+    def marks(answer):
+        values[name] = answer
+        exec("\n".join(lines[:-1]), values)
+        return eval(lines[-1], values)
+
+    n, m = len(key), len(key[0])
+    texts = [[text for text, _ in row] for row in key]
+    assert marks(texts) == points
+    if not any("/" in text for row in texts for text in row):
+        assert marks(np.array([[float(text) for text in row] for row in texts])) == points
+    if n > 1 and m > 1:
+        assert marks(sum(texts, [])) == 0
+    if n != m and n > 1:
+        assert marks([list(column) for column in zip(*texts)]) == 0
+    if (n, m) == (1, 1) and Decimal(key[0][0][1]) > 0 and Decimal(key[0][0][0]) > 0:
+        assert marks(f"sqrt({texts[0][0]}^2)") == points
+    assert marks("words") == 0
+    for rows, share in mistakes:
+        assert marks([[text for text, _ in row] for row in rows]) == points * share
+    values[name] = own
 
 
 def sheets():

@@ -123,8 +123,14 @@ fn request(key: &Key) -> Request {
 pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Catalog) -> Vec<String> {
     let mut wrong = Vec::new();
     let built = build_each::<ExamError>(&request(key), catalog, &mut |files| {
-        let other = files.iter().filter(|file| read(&file.path).as_deref() != Some(file.text.as_bytes()));
-        wrong.extend(other.map(|file| format!("{}: expected what its seed gives, got other bytes", file.path)));
+        wrong.extend(files.iter().filter_map(|file| {
+            let got = match read(&file.path) {
+                None => "no file: it is missing",
+                Some(bytes) if bytes != file.text.as_bytes() => "other bytes",
+                Some(_) => return None,
+            };
+            Some(format!("{}: expected what its seed gives, got {got}", file.path))
+        }));
         Ok(())
     });
     wrong.extend(built.err().map(|error| format!("rebuilt: {error}")));

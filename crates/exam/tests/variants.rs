@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use qkvet_exam::ExamError;
+use qkvet_exam::answer::Parameter;
 use qkvet_exam::generate::{Answer, Posed, pose};
 use qkvet_exam::question::{AnswerSpec, Library};
 use qkvet_spec::Catalog;
@@ -137,5 +138,28 @@ fn numeric_questions_have_a_band_that_is_not_wide() {
             Some(band) => assert!(band.high <= 2 * band.low, "{id}: {} to {}", band.low, band.high),
             None => assert!(!has_numbers, "{id}: no band"),
         }
+    }
+}
+
+#[test]
+fn a_softmax_that_saturates_has_one_weight_near_1() {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let question = library.get("softmax-saturation").unwrap_or_else(|| panic!("no question"));
+    let mut seen = BTreeSet::new();
+    for variant in 1..=VARIANTS {
+        let number = variant.to_string();
+        let posed = match pose(question, &[2], (7, &[number.as_str()], variant), &mut seen, &catalog) {
+            Ok(posed) => posed,
+            Err(ExamError::NoMore { .. }) if variant > 60 => break,
+            Err(error) => panic!("{error}"),
+        };
+        let (Parameter::Matrix(z), Parameter::Number(c)) = (&posed.drawn.parameters["z"], &posed.drawn.parameters["c"])
+        else {
+            panic!("{:?}", posed.drawn)
+        };
+        let largest = z[0].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = z[0].iter().map(|x| (c * (x - largest)).exp()).sum();
+        assert!(1.0 / sum >= 0.9, "{z:?} times {c}: largest weight {}", 1.0 / sum);
     }
 }

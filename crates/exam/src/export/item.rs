@@ -7,7 +7,7 @@ use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::print::{
     Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution, with_names,
 };
-use crate::question::{AnswerSpec, Choice, Ordering, Statement, Statements};
+use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements};
 
 /// A part of a question of one variant.
 #[derive(Clone, Debug)]
@@ -26,6 +26,10 @@ pub(super) struct Item {
     pub(super) ask: Vec<Block>,
     /// The answer.
     pub(super) asked: Asked,
+    /// What each mistake gives as a whole, by rows, and the share of the points that it leaves.
+    pub(super) mistakes: Vec<(Vec<Vec<Entry>>, f64)>,
+    /// The share of the points for the right entries of a matrix, times their share of all.
+    pub(super) entries: f64,
     /// Answer, steps, proof and mistakes in words.
     pub(super) solution: Vec<Block>,
     /// What is marked, where a person marks.
@@ -80,6 +84,8 @@ pub(super) struct Offer {
     pub(super) because: Vec<Inline>,
     /// Whether it is what a mistake in a computation gives.
     pub(super) mistake: bool,
+    /// The share of the points that `qkvet exam grade` gives for it.
+    pub(super) share: f64,
 }
 
 /// A line that has a place, or has none.
@@ -128,16 +134,36 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
         head: question.prompt.as_ref().map(|prompt| blocks(posed, prompt)).unwrap_or_default(),
         ask,
         asked,
+        mistakes: part
+            .mistakes
+            .iter()
+            .zip(shares(posed, part))
+            .map(|(one, share)| (whole(&one.numbers), share))
+            .collect(),
+        // Of columns each row has its full share.
+        entries: if matches!(written.answer, AnswerSpec::Largest(_)) { 1.0 } else { written.credit.entries },
         solution: solution(posed, part, proofs),
         rubric: rubric_lines(&written.answer).iter().map(|entry| line(posed, entry)).collect(),
     }
+}
+
+/// The share of the points that each mistake of a part leaves.
+fn shares(posed: &Posed<'_>, part: &PosedPart) -> Vec<f64> {
+    let (written, checked) = posed.written(part);
+    let Credit { mistake, .. } = written.credit;
+    checked.mistakes.iter().map(|own| own.credit.unwrap_or(mistake)).collect()
+}
+
+/// All numbers of a matrix, by rows.
+fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
+    numbers.rows.iter().map(|row| row.iter().map(|text| entry(text, numbers.places)).collect()).collect()
 }
 
 fn asked(posed: &Posed<'_>, part: &PosedPart) -> Asked {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes)),
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
-            Asked::One(offered(key, choices, &part.mistakes))
+            Asked::One(offered(key, choices, &part.mistakes, &shares(posed, part)))
         }
         (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes)),
         (_, Answer::Largest(columns)) => {
@@ -190,21 +216,24 @@ fn shape(key: &Numbers, mistakes: &[Mistaken]) -> Word {
     Word { right: text(key), wrong }
 }
 
-fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken]) -> Vec<Offer> {
+fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken], shares: &[f64]) -> Vec<Offer> {
     let offer = |choice: &Numbers| {
-        let says = mistakes.iter().find(|mistake| mistake.numbers.looks_like(choice)).map(|mistake| &mistake.says);
+        let own = mistakes.iter().zip(shares).find(|(mistake, _)| mistake.numbers.looks_like(choice));
+        let says = own.map(|(mistake, _)| &mistake.says);
         let right = choice.looks_like(key);
         let because = says.filter(|_| !right).map(|says| with_names(says)).unwrap_or_default();
-        Offer { says: number(choice), right, because, mistake: !right }
+        Offer { says: number(choice), right, because, mistake: !right, share: own.map_or(0.0, |(_, share)| *share) }
     };
     choices.iter().map(offer).collect()
 }
 
 fn chosen(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
     let offer = |at: &usize| match at.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
-        None => Offer { says: line(posed, &choice.right), right: true, because: Vec::new(), mistake: false },
+        None => {
+            Offer { says: line(posed, &choice.right), right: true, because: Vec::new(), mistake: false, share: 0.0 }
+        }
         Some(Statement { says, because }) => {
-            Offer { says: line(posed, says), right: false, because: line(posed, because), mistake: false }
+            Offer { says: line(posed, says), right: false, because: line(posed, because), mistake: false, share: 0.0 }
         }
     };
     order.iter().map(offer).collect()
@@ -214,7 +243,13 @@ fn stated(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) 
     let offer = |(right, at): &(bool, usize)| {
         let bank = if *right { &statements.right } else { &statements.wrong };
         let Statement { says, because } = bank.get(*at)?;
-        Some(Offer { says: line(posed, says), right: *right, because: line(posed, because), mistake: false })
+        Some(Offer {
+            says: line(posed, says),
+            right: *right,
+            because: line(posed, because),
+            mistake: false,
+            share: 0.0,
+        })
     };
     picked.iter().filter_map(offer).collect()
 }

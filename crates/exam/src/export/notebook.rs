@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Placed, Word};
+use super::item::{Asked, Cell, Item, Offer, Placed, Word};
 use super::{Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, Inline, letter, markdown_blocks, markdown_line};
@@ -158,18 +158,40 @@ fn form(item: &Item) -> (String, String, String) {
                     format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", ")),
                 ),
             };
-            (how.to_owned(), right, entries(&name, points, &flat))
+            (how.to_owned(), right, entries(&name, item, rows))
         }
         Asked::Shape(Word { right, .. }) => {
             let extents = right.trim_matches(['(', ')']).split(',').collect::<Vec<_>>().join(", ");
             let right = format!("({extents},)");
-            let test = format!("{points} if tuple({name}) == {right} else 0\n");
+            let extents = |entry: &Entry| match entry {
+                Entry::Decimal { text, .. } | Entry::Fraction(text) => text.clone(),
+            };
+            let gives = |(rows, share): &(Vec<Vec<Entry>>, f64)| {
+                let extents: Vec<String> = rows.iter().flatten().map(extents).collect();
+                format!("({},): {share}", extents.join(", "))
+            };
+            let mistakes: Vec<String> = item.mistakes.iter().map(gives).collect();
+            let test = format!(
+                "_mistakes = {{{}}}\n{points} if tuple({name}) == {right} else {points} * _mistakes.get(tuple({name}), 0)\n",
+                mistakes.join(", ")
+            );
             ("A shape, such as (2, 3).".to_owned(), right, test)
         }
         Asked::One(offers) => {
             let at = offers.iter().position(|offer| offer.right).map_or('?', letter);
             let right = format!("\"{at}\"");
-            ("The letter of one option, such as \"A\".".to_owned(), right.clone(), same(&right))
+            let gives = |(at, offer): (usize, &Offer)| {
+                (!offer.right && offer.share > 0.0).then(|| format!("\"{}\": {}", letter(at), offer.share))
+            };
+            let mistakes: Vec<String> = offers.iter().enumerate().filter_map(gives).collect();
+            let test = match mistakes.as_slice() {
+                [] => same(&right),
+                _ => format!(
+                    "_mistakes = {{{}}}\n{points} if {name} == {right} else {points} * _mistakes.get(str({name}), 0)\n",
+                    mistakes.join(", ")
+                ),
+            };
+            ("The letter of one option, such as \"A\".".to_owned(), right, test)
         }
         Asked::TrueFalse(offers) => {
             let words: Vec<&str> = offers.iter().map(|offer| if offer.right { "True" } else { "False" }).collect();
@@ -208,20 +230,61 @@ fn one_of(name: &str, points: u32, lines: &[Placed], n: usize) -> String {
     )
 }
 
-/// Every entry is worth its share; sums are exact.
-fn entries(name: &str, points: u32, flat: &[&Cell]) -> String {
-    let pair = |cell: &&Cell| match &cell.right {
+/// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat list as the only row or column, text
+/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share.
+const NUMBERS: &str = r#"from fractions import Fraction
+import math
+import re
+_names = {"Fraction": Fraction, "sqrt": math.sqrt, "exp": math.exp, "ln": math.log, "log": math.log, "e": math.e}
+def _number(x):
+    try:
+        return Fraction(str(x))
+    except Exception:
+        pass
+    try:
+        text = re.sub(r"[0-9]+\.?[0-9]*|\.[0-9]+", r"Fraction('\g<0>')", str(x).replace("^", "**"))
+        return Fraction(eval(text, {"__builtins__": {}}, _names))
+    except Exception:
+        return None
+def _plain(x):
+    x = x.tolist() if hasattr(x, "tolist") else x
+    return [_plain(y) for y in x] if isinstance(x, (list, tuple)) else x
+def _rows(x):
+    x = _plain(x)
+    x = x if isinstance(x, list) else [x]
+    if not any(isinstance(row, list) for row in x):
+        x = [[y] for y in x] if len(_key[0]) == 1 else [x]
+    return [row if isinstance(row, list) else [row] for row in x]
+def _hits(key):
+    if [len(row) for row in key] != [len(row) for row in _given]:
+        return []
+    pairs = [(_number(x), k) for row, own in zip(_given, key) for x, k in zip(row, own)]
+    return [x is not None and abs(x - Fraction(k)) <= Fraction(t) for x, (k, t) in pairs]
+def _earned():
+    hits = _hits(_key)
+    if hits and all(hits):
+        return 1
+    for rows, share in _mistakes:
+        own = _hits(rows)
+        if own and all(own):
+            return share
+    return _entries * sum(hits) / len(hits) if len(hits) > 1 else 0
+"#;
+
+/// The test of numbers.
+fn entries(name: &str, item: &Item, rows: &[Vec<Cell>]) -> String {
+    let pair = |entry: &Entry| match entry {
         Entry::Decimal { text, tolerance } => format!("(\"{text}\", \"{tolerance}\")"),
         Entry::Fraction(text) => format!("(\"{text}\", \"0\")"),
     };
-    let n = flat.len();
-    let key = flat.iter().map(pair).collect::<Vec<_>>().join(", ");
+    let list = |all: Vec<String>| format!("[{}]", all.join(", "));
+    let key = list(rows.iter().map(|row| list(row.iter().map(|cell| pair(&cell.right)).collect())).collect());
+    let gives = |(rows, share): &(Vec<Vec<Entry>>, f64)| {
+        format!("({}, {share})", list(rows.iter().map(|row| list(row.iter().map(pair).collect())).collect()))
+    };
+    let mistakes = list(item.mistakes.iter().map(gives).collect());
     format!(
-        "from fractions import Fraction\n\
-         _key = [{key}]\n\
-         _rows = {name} if isinstance({name}, (list, tuple)) else [{name}]\n\
-         _flat = [x for row in _rows for x in (row if isinstance(row, (list, tuple)) else [row])]\n\
-         _hits = [abs(Fraction(str(x)) - Fraction(k)) <= Fraction(t) for x, (k, t) in zip(_flat, _key)]\n\
-         {points} * sum(_hits) / {n} if len(_flat) == {n} else 0\n"
+        "{NUMBERS}_key = {key}\n_mistakes = {mistakes}\n_entries = {}\n_given = _rows({name})\n{} * _earned()\n",
+        item.entries, item.points
     )
 }

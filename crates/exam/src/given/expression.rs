@@ -162,7 +162,7 @@ impl Reader<'_> {
         let mut divided = false;
         loop {
             if self.takes(&Token::Op('*')) {
-                value = bounded(value.times(&self.factor()?).map_err(words)?)?;
+                value = times(&value, &self.factor()?)?;
                 divided = false;
             } else if self.takes(&Token::Op('/')) {
                 value = divide(&value, &self.factor()?)?;
@@ -172,11 +172,13 @@ impl Reader<'_> {
                     Some(Token::Number(_)) => {
                         return Err("expected an operator between two numbers (5/2, not 2 1/2)".to_owned());
                     }
+                    // `1/2 ln 4` is a half of the logarithm.
+                    Some(Token::Function("ln")) => value = times(&value, &self.factor()?)?,
                     Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) if divided => {
                         return Err("expected brackets or `*` behind a division, as in 1/(2*e)".to_owned());
                     }
                     Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) => {
-                        value = bounded(value.times(&self.factor()?).map_err(words)?)?;
+                        value = times(&value, &self.factor()?)?;
                     }
                     _ => return Ok(value),
                 }
@@ -303,9 +305,65 @@ fn exponential(x: &Real) -> Result<Real, String> {
     x.exp().map(Real::from).map_err(words)
 }
 
+/// `x · y`; a rational multiple of a logarithm is the logarithm of a power.
+fn times(x: &Real, y: &Real) -> Result<Real, String> {
+    let product = match (x.times(y), x, y) {
+        (Err(_), Real::Plain(factor), Real::Log(of)) | (Err(_), Real::Log(of), Real::Plain(factor)) => {
+            power_of_ratio(of, factor)?.ln()
+        }
+        (product, ..) => product,
+    };
+    bounded(product.map_err(words)?)
+}
+
+/// `x^(p/q)` for a positive number: of a rational one the root is taken where it is rational, else for `q` = 2.
+fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, String> {
+    let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
+    let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
+    let whole = |text: &str| text.parse::<i64>().ok().filter(|n| n.abs() <= MOST_POWER);
+    let (Some(p), Some(q)) = (whole(p), whole(q)) else {
+        return Err(format!("expected a rational factor on a logarithm with numbers up to {MOST_POWER}, got `{text}`"));
+    };
+    let base = match (q, rational_root(x, q)) {
+        (_, Some(root)) => root,
+        // As of roots: their factors take long to find in long numbers.
+        (2, None) if x.to_string().len() <= 24 => x.sqrt().map(Real::from).map_err(words)?,
+        _ => return Err(format!("expected a factor on a logarithm that is a whole number or a half, got `{text}`")),
+    };
+    let mut value = Real::from(1);
+    for _ in 0..p.unsigned_abs() {
+        value = bounded(value.times(&base).map_err(words)?)?;
+    }
+    if p < 0 { divide(&1.into(), &value) } else { Ok(value) }
+}
+
+/// The root of a rational number, where that is rational.
+fn rational_root(x: &Exact, q: i64) -> Option<Real> {
+    let q = u32::try_from(q).ok()?;
+    if q == 1 {
+        return Some(x.clone().into());
+    }
+    let text = x.rational()?.to_string();
+    let (above, below) = text.split_once('/').unwrap_or((&text, "1"));
+    let root = |text: &str| {
+        let n: u64 = text.parse().ok()?;
+        // The estimate is off by one at most.
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "an estimate, which is checked"
+        )]
+        let about = (n as f64).powf(1.0 / f64::from(q)).round() as u64;
+        let root = (about.saturating_sub(1)..=about + 1).find(|root| root.checked_pow(q) == Some(n))?;
+        i64::try_from(root).ok()
+    };
+    Real::from(root(above)?).times(&Exact::from(root(below)?).inverse().ok()?.into()).ok()
+}
+
 fn divide(x: &Real, y: &Real) -> Result<Real, String> {
     let inverse = y.plain().and_then(Exact::inverse).map_err(words)?;
-    bounded(x.times(&inverse.into()).map_err(words)?)
+    times(x, &inverse.into())
 }
 
 /// Digits with or without a point, exactly.
@@ -354,12 +412,37 @@ mod tests {
             ("1 - -1", "2.000"),
             ("3(1/2)", "1.500"),
             ("ln(e^2)", "2.000"),
+            ("2*ln(14)", "5.278"),
+            ("-1/2 ln(4)", "-0.693"),
         ] {
             assert_eq!(
                 read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}")).digits(3),
                 digits,
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn rational_multiples_of_logarithms_are_exact() {
+        for (text, same) in [
+            ("2*ln(14)", "ln(196)"),
+            ("2 \\ln(14)", "ln(196)"),
+            ("ln(14)*2", "ln(196)"),
+            ("3 ln(3) - ln(2)", "ln(27/2)"),
+            ("1/2 ln 4", "ln(2)"),
+            ("ln(5)/2", "ln(sqrt(5))"),
+            ("\\frac{2}{3} ln(8)", "ln(4)"),
+            ("-3 ln(2)", "ln(1/8)"),
+            ("3/2 ln(4/9)", "ln(8/27)"),
+            ("1 + 2 ln(3)", "ln(9 e)"),
+        ] {
+            let read = |text: &str| read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert!(read(text).compare(&read(same)).unwrap().is_eq(), "{text}");
+        }
+        assert!(!read_expression("2 ln(14)").unwrap().compare(&read_expression("ln(195)").unwrap()).unwrap().is_eq());
+        for text in ["ln(14)^2", "ln(2) ln(3)", "sqrt(2) ln(3)", "1/3 ln(5)", "33 ln(2)"] {
+            assert!(read_expression(text).is_err(), "{text}");
         }
     }
 

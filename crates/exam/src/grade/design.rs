@@ -178,23 +178,14 @@ fn has_extents(read: &[Vec<Stated>], rows: usize, cols: usize) -> bool {
 
 /// The parts of a design by name; a single one needs no name.
 fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
-    let entries: Vec<(String, Node)> = match given {
-        Node::Named(entries) => entries.clone(),
-        Node::Text(text) if text.contains('=') => {
-            let mut entries: Vec<(String, String)> = Vec::new();
-            for line in text.lines() {
-                match (line.split_once('='), entries.last_mut()) {
-                    (Some((name, value)), _) => entries.push((name.trim().to_owned(), value.trim().to_owned())),
-                    (None, Some((_, last))) => {
-                        last.push('\n');
-                        last.push_str(line);
-                    }
-                    (None, None) => {}
-                }
-            }
-            entries.into_iter().map(|(name, text)| (name, Node::Text(text))).collect()
-        }
-        other => match (names, layout(other)?) {
+    let of_text = match given {
+        Node::Text(text) => assigned(text),
+        _ => None,
+    };
+    let entries: Vec<(String, Node)> = match (of_text, given) {
+        (Some(entries), _) => entries,
+        (None, Node::Named(entries)) => entries.clone(),
+        (None, other) => match (names, layout(other)?) {
             ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => vec![((*one).to_owned(), other.clone())],
             _ => return Err(format!("expected {}, each by name", names.join(", "))),
         },
@@ -206,4 +197,50 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
         Some(name) => Err(format!("expected `{name}` once")),
         None => Ok(entries),
     }
+}
+
+/// The entries of `{p: [1, 0], r: [0, 1]}`, `p = [1, 0], r = [0, 1]` and the like, on one line or several; nothing for other text.
+fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
+    let text = text.trim();
+    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for piece in pieces(inner) {
+        match (entry(piece), entries.last_mut()) {
+            (Some((name, value)), _) => entries.push((name.to_owned(), value.to_owned())),
+            // `q = 1, 0`: what names nothing belongs to the name before it.
+            (None, Some((_, last))) => last.push_str(piece),
+            (None, None) if piece.trim().is_empty() => {}
+            (None, None) => return None,
+        }
+    }
+    let is_left = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+    let node = |value: String| Node::Text(value.trim_matches(is_left).to_owned());
+    (!entries.is_empty()).then(|| entries.into_iter().map(|(name, value)| (name, node(value))).collect())
+}
+
+/// Text before each separator outside of brackets; each piece begins with the separator before it.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut depth, mut start) = (Vec::new(), 0_i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' | ';' | '\n' if depth == 0 => {
+                pieces.push(&text[start..at]);
+                start = at;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(&text[start..]);
+    pieces
+}
+
+/// A name, which may stand in quotes, and what stands behind `:` or `=`.
+fn entry(piece: &str) -> Option<(&str, &str)> {
+    let piece = piece.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    let (name, value) = piece.split_once([':', '='])?;
+    let name = name.trim().trim_matches(['"', '\'']);
+    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then_some((name, value))
 }

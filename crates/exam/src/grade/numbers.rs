@@ -19,8 +19,10 @@ pub(super) enum Fit {
     Exact,
     /// It is at most half a unit of the last asked digit away.
     Rounded,
-    /// It is right to so many digits, which are fewer than asked.
+    /// It is right to so many decimals, which are fewer than asked, but at least half of them.
     Coarse(usize),
+    /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer is.
+    Vague(usize),
     /// It is less than a unit of the last asked digit away.
     LastDigit,
     /// It is another number.
@@ -31,7 +33,15 @@ impl Fit {
     pub(super) fn is_right(self) -> bool {
         matches!(self, Self::Exact | Self::Rounded)
     }
+
+    /// Whether it is right as far as it goes, and goes far enough to say something.
+    fn is_about(self) -> bool {
+        !matches!(self, Self::Vague(_) | Self::Off)
+    }
 }
+
+/// Fewest decimals that earn something where an exact value is asked.
+const FEWEST: usize = 2;
 
 /// Compares a number with the right one, of which `places` decimals are asked, or the exact value.
 pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
@@ -41,11 +51,16 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
     if places.is_some_and(|places| x.is_near(right, places)) {
         return Fit::Rounded;
     }
+    // 0 tells nothing of a number that is not 0.
+    if x.is(&Real::from(0)) {
+        return Fit::Off;
+    }
     match (x.form, places) {
         (Form::Decimal(stated), _)
             if stated > 0 && places.is_none_or(|places| stated < places) && x.is_near(right, stated) =>
         {
-            Fit::Coarse(stated)
+            let is_enough = places.map_or(stated >= FEWEST, |places| 2 * stated >= places);
+            if is_enough { Fit::Coarse(stated) } else { Fit::Vague(stated) }
         }
         (Form::Decimal(stated), Some(places)) if stated >= places => {
             let unit = &half_unit(places) + &half_unit(places);
@@ -176,6 +191,17 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
     })
 }
 
+/// Whether an answer may be what a mistake gives as far as its own decimals tell.
+fn may_be(mistake: &Numbers, given: &[Vec<Stated>], places: Option<usize>) -> bool {
+    let same = mistake.exact.len() == given.len() && mistake.exact.iter().zip(given).all(|(x, y)| x.len() == y.len());
+    let is_near = |x: &Stated, exact: &Real| match x.form {
+        Form::Decimal(stated) => x.is_near(exact, places.map_or(stated, |places| stated.min(places))),
+        Form::Expression => x.is(exact),
+    };
+    let mut cells = mistake.exact.iter().flatten().zip(given.iter().flatten());
+    same && cells.all(|(exact, x)| read_expression(exact).is_ok_and(|exact| is_near(x, &exact)))
+}
+
 /// Whether a matrix says little: all of its rows are equal to some decimals, or all of its columns.
 pub(super) fn is_even(rows: &[Vec<Real>], places: usize) -> bool {
     let printed: Vec<Vec<String>> =
@@ -231,11 +257,8 @@ impl Right<'_> {
                 format!("not the right value; it follows from the answer to {from}"),
             );
         }
-        let is_about = is_same_shape && fits.iter().all(|fit| *fit != Fit::Off);
-        // With fewer decimals than asked what is right and what a mistake gives may be the same: then it is right so far.
-        let is_coarse = is_about && fits.iter().any(|fit| matches!(fit, Fit::Coarse(_)));
-        let mistake = self.mistakes.iter().find(|(mistake, _)| !is_coarse && is_of(&mistake.numbers, given));
-        if let Some((mistake, share)) = mistake {
+        let is_about = is_same_shape && fits.iter().all(|fit| fit.is_about());
+        if let Some((mistake, share)) = self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given)) {
             let share = share.unwrap_or(self.credit.mistake);
             return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
         }
@@ -254,7 +277,22 @@ impl Right<'_> {
                 }
                 (None, _) => "the last digit is wrong: not rounded to the nearest".to_owned(),
             };
-            return Marked::partial(self.credit.coarse, says);
+            // What may be a mistake as well earns no more than the mistake does; an answer that is off in its last asked digit
+            // alone is told apart by it.
+            let alike = |(mistake, _): &&(&Mistaken, Option<f64>)| {
+                fewest.is_some() && may_be(&mistake.numbers, given, self.places)
+            };
+            let of = |(mistake, share): &(&Mistaken, Option<f64>)| {
+                (share.unwrap_or(self.credit.mistake), mistake.says.clone())
+            };
+            let least = self.mistakes.iter().filter(alike).map(of).min_by(|(x, _), (y, _)| x.total_cmp(y));
+            return match least {
+                Some((share, mistake)) => Marked::partial(
+                    share.min(self.credit.coarse),
+                    format!("{says}; with so few it may also be a mistake: {mistake}"),
+                ),
+                None => Marked::partial(self.credit.coarse, says),
+            };
         }
         self.some(&fits, given)
     }
@@ -338,13 +376,15 @@ impl Right<'_> {
             "rows and columns are exchanged"
         } else if all.iter().zip(fits).all(|(pair, fit)| fit.is_right() || opposite(pair)) {
             "wrong sign"
+        } else if fits.iter().all(|fit| fit.is_right() || matches!(fit, Fit::Vague(_))) {
+            "fewer than half of the decimals asked"
         } else {
             "another value"
         };
         if fits.len() == 1
             && let Some((x, right)) = all.first()
             && let Some(point) = with_a_point(&x.text)
-            && fit(&point, right, self.places) != Fit::Off
+            && fit(&point, right, self.places).is_about()
         {
             let read = ungrouped(&x.text).unwrap_or_default();
             return Marked::wrong(format!(

@@ -110,7 +110,8 @@ impl Asked<'_> {
                 {
                     return Ok(self.picked(keyed, part, checked, at));
                 }
-                self.numbers((keyed, part, checked), value.places, id, given, own)
+                let marked = self.numbers((keyed, part, checked), value.places, id, given, own);
+                if choices.is_empty() { marked } else { marked.map_err(|_| picked::no_option(choices.len())) }
             }
             (AnswerSpec::Shape(_), Answer::Numbers { .. }) => {
                 self.numbers((keyed, part, checked), None, id, &picked::extents(given), own)

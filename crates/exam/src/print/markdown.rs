@@ -35,7 +35,8 @@ fn printed(block: &Block) -> String {
         Block::Display(line) => display(line),
         Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
         Block::Figure(figure) => format!("{}\n", svg(figure)),
-        Block::Room(lines) => "\\\n".repeat(*lines),
+        // Lines of a space that is kept, with a break between two: a break behind the last would be printed as it stands.
+        Block::Room(lines) => vec!["&nbsp;"; *lines].join("\\\n") + "\n",
         Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
     }
 }

@@ -18,6 +18,9 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
     if let (Some(intro), Some(first)) = (&set.intro, posed.first()) {
         document.blocks.extend(blocks(first, intro));
     }
+    if posed.iter().any(|posed| posed.parts.iter().any(|part| is_number(posed, part))) {
+        document.blocks.push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
+    }
     for (at, question) in posed.iter().enumerate() {
         document.blocks.extend(head(question, at));
         for (at, part) in question.parts.iter().enumerate() {
@@ -26,6 +29,11 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
         }
     }
     document
+}
+
+/// Whether a number or a matrix is to be written.
+fn is_number(posed: &Posed<'_>, part: &PosedPart) -> bool {
+    matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if !value.choices)
 }
 
 /// What a question is worth.
@@ -62,7 +70,11 @@ pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block
     } else {
         all.insert(0, head);
     }
-    if let Some(how) = how(&written.answer) {
+    if let Some(mut how) = how(&written.answer) {
+        // Other systems take decimals alone.
+        if matches!(&written.answer, AnswerSpec::Value(value) if value.places.is_some() && !value.choices) {
+            how += " An exact result earns full marks too.";
+        }
         all.push(Block::Paragraph(vec![Inline::text(how)]));
     }
     all.extend(options(posed, part));

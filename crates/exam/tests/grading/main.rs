@@ -1,5 +1,6 @@
 //! Submissions of all kinds against keys: what is right, what earns a part of the points, and what cannot be read.
 
+mod fewer;
 mod follows;
 
 use std::fmt::Write;
@@ -179,7 +180,7 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1a: sqrt(2)/2", Verdict::Right, 4.0, "exact value"),
         ("1a: 1/sqrt(2)", Verdict::Right, 4.0, "exact value"),
         ("1a: \"\\\\frac{\\\\sqrt{2}}{2}\"", Verdict::Right, 4.0, "exact value"),
-        ("1a: 0.7", Verdict::Partial, 3.0, "to 1 decimal where 3 are asked"),
+        ("1a: 0.7", Verdict::Wrong, 0.0, "fewer than half of the decimals asked"),
         ("1a: 0.71", Verdict::Partial, 3.0, "to 2 decimals where 3 are asked"),
         ("1a: 0.708", Verdict::Partial, 3.0, "last digit"),
         ("1a: 0.70", Verdict::Wrong, 0.0, "another value"),

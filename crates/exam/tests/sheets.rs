@@ -1,0 +1,88 @@
+//! What sheets, templates and keys say, and how they are laid out.
+
+use qkvet_exam::build::{Request, build};
+use qkvet_exam::key::{Key, Source};
+use qkvet_exam::verify::differing;
+use qkvet_spec::Catalog;
+
+/// The files of one variant of a question by path.
+fn files(question: &str) -> Vec<(String, String)> {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let text = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
+    let set = Source { path: "set.yaml".to_owned(), text };
+    let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 11 }, &catalog);
+    files.unwrap_or_else(|error| panic!("{error}")).into_iter().map(|file| (file.path, file.text)).collect()
+}
+
+fn of<'a>(files: &'a [(String, String)], folder: &str, end: &str) -> &'a str {
+    let is_it = |path: &str| path.starts_with(folder) && path.ends_with(end);
+    files.iter().find(|(path, _)| is_it(path)).map_or_else(|| panic!("no {folder}*{end}"), |(_, text)| text)
+}
+
+#[test]
+fn room_for_an_answer_is_made_of_lines_that_render() {
+    let files = files("tiny-head");
+    let sheet = of(&files, "student/", ".md");
+    let lines: Vec<&str> = sheet.lines().collect();
+    assert!(lines.iter().all(|line| line.trim() != "\\"), "{sheet}");
+    assert!(sheet.matches("&nbsp;").count() > 20, "{sheet}");
+    // A break stands between two lines of a paragraph, never at its end.
+    for pair in lines.windows(2) {
+        assert!(!pair[0].ends_with('\\') || !pair[1].is_empty(), "{pair:?}");
+    }
+    assert!(!lines.last().is_some_and(|line| line.ends_with('\\')));
+}
+
+#[test]
+fn sheets_say_how_numbers_are_written() {
+    let files = files("tiny-head");
+    for form in [".md", ".html", ".tex", ".typ"] {
+        let sheet = of(&files, "student/", form);
+        assert!(sheet.contains("without units") && sheet.contains("An exact result earns full marks too."), "{form}");
+        assert!(!sheet.contains("exactly and in decimals"), "{form}");
+    }
+    let template = of(&files, "student/", ".answers.yaml");
+    assert!(template.contains("without units") && template.contains("numbers to 4 decimals, or exact"), "{template}");
+}
+
+#[test]
+fn a_file_that_is_missing_is_said_to_be() {
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let files = files("tiny-head");
+    let key = Key::from_json(of(&files, "key/", ".json")).unwrap_or_else(|error| panic!("{error}"));
+    let read = |path: &str| {
+        let text = files.iter().find(|(own, _)| own == path).map(|(_, text)| text.clone())?;
+        match path {
+            "key/x-1.md" => None,
+            "key/x-1.html" => Some(b"other".to_vec()),
+            _ => Some(text.into_bytes()),
+        }
+    };
+    let mut wrong = differing(&key, &read, &catalog);
+    wrong.sort();
+    let says = "expected what its seed gives, got";
+    assert_eq!(
+        wrong,
+        [format!("key/x-1.html: {says} other bytes"), format!("key/x-1.md: {says} no file: it is missing")]
+    );
+}
+
+/// What the derivation alone leaves out stands behind it, in the letters of the question.
+#[test]
+fn proofs_say_what_their_derivations_leave_out() {
+    for (question, says) in [
+        ("token-attention", ["the weighted sum of the values", "stands for"]),
+        ("tiny-head", ["only names this fact", "adds up each row of the weights"]),
+        ("rank-of-scores", ["Matrix products are associative", "scores of the other vectors"]),
+        ("convex-hull", ["queries and $n_{k}$ keys", "the index attended"]),
+        ("outer-products", ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so that the weight is"]),
+        ("dot-product-moments", ["counts the entries from 0", "as sheets count"]),
+        ("softmax-saturation", ["adds up each row", "which the statement writes as"]),
+    ] {
+        let files = files(question);
+        let key = of(&files, "key/", ".md").replace('\n', " ");
+        for says in says {
+            assert!(key.contains(says), "{question}: no `{says}`");
+        }
+    }
+}
