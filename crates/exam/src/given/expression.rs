@@ -347,15 +347,13 @@ fn rational_root(x: &Exact, q: i64) -> Option<Real> {
     let (above, below) = text.split_once('/').unwrap_or((&text, "1"));
     let root = |text: &str| {
         let n: u64 = text.parse().ok()?;
-        // The estimate is off by one at most.
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "an estimate, which is checked"
-        )]
-        let about = (n as f64).powf(1.0 / f64::from(q)).round() as u64;
-        let root = (about.saturating_sub(1)..=about + 1).find(|root| root.checked_pow(q) == Some(n))?;
+        // The largest number whose power is not above, bit by bit.
+        let fits = |root: &u64| root.checked_pow(q).is_some_and(|power| power <= n);
+        let root =
+            (0..=32).rev().map(|bit| 1_u64 << bit).fold(0, |root, bit| Some(root + bit).filter(fits).unwrap_or(root));
+        if root.checked_pow(q) != Some(n) {
+            return None;
+        }
         i64::try_from(root).ok()
     };
     Real::from(root(above)?).times(&Exact::from(root(below)?).inverse().ok()?.into()).ok()
