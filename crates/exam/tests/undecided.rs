@@ -1,15 +1,16 @@
 //! Keys that the engine's enclosures are too wide for: rejected where they are made and called wrong where they are verified.
 
-use std::collections::BTreeSet;
+mod own_question;
 
-use qkvet_exam::ExamError;
 use qkvet_exam::answer::Parameter;
 use qkvet_exam::build::{Request, keys};
-use qkvet_exam::generate::{Answer, Posed, pose};
+use qkvet_exam::generate::{Answer, Posed};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::Library;
 use qkvet_exam::verify::verify;
 use qkvet_spec::Catalog;
+
+use own_question::variants;
 
 fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
@@ -26,19 +27,6 @@ fn library(low: usize, high: usize) -> Library {
     let mut library = Library::default();
     library.add("own.yaml", &text(low, high), &catalog()).unwrap_or_else(|error| panic!("{error}"));
     library
-}
-
-fn variants(library: &Library, n: usize) -> (Vec<Posed<'_>>, Option<ExamError>) {
-    let catalog = catalog();
-    let question = library.get("own").unwrap_or_else(|| panic!("no question"));
-    let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
-    for variant in 1..=n {
-        match pose(question, &[0], (5, &[variant.to_string().as_str()], variant), &mut seen, &catalog) {
-            Ok(posed) => all.push(posed),
-            Err(error) => return (all, Some(error)),
-        }
-    }
-    (all, None)
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Many variants of every question: all have one clear answer, and each is what its seed says.
 
+mod own_question;
+
 use std::collections::BTreeSet;
 
 use qkvet_exam::ExamError;
@@ -7,6 +9,8 @@ use qkvet_exam::answer::Parameter;
 use qkvet_exam::generate::{Answer, Posed, pose};
 use qkvet_exam::question::{AnswerSpec, Library};
 use qkvet_spec::Catalog;
+
+use own_question::variants;
 
 const VARIANTS: usize = 200;
 
@@ -85,19 +89,6 @@ fn own(draw: &str, more: &str) -> Library {
     let mut library = Library::default();
     library.add("own.yaml", &text, &catalog).unwrap_or_else(|error| panic!("{error}"));
     library
-}
-
-fn variants(library: &Library, n: usize) -> (Vec<Posed<'_>>, Option<ExamError>) {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let question = library.get("own").unwrap_or_else(|| panic!("no question"));
-    let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
-    for variant in 1..=n {
-        match pose(question, &[0], (5, &[variant.to_string().as_str()], variant), &mut seen, &catalog) {
-            Ok(posed) => all.push(posed),
-            Err(error) => return (all, Some(error)),
-        }
-    }
-    (all, None)
 }
 
 #[test]
