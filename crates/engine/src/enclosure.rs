@@ -13,6 +13,7 @@ mod over_queries;
 mod rows;
 mod sight;
 mod stages;
+mod sweep;
 mod table;
 
 pub(crate) use element::INFLATION;

@@ -2,13 +2,9 @@
 //!
 //! The proof is a computation with directed rounding at 300 bits (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
 
-mod block;
-
 use std::f64::consts::LOG2_E;
 
 use pulp::{Arch, Scalar, Simd, WithSimd, bytemuck};
-
-pub(crate) use block::{BlockPass, RowLanes, Track};
 
 /// Unit roundoff of `f64`.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;
@@ -55,7 +51,7 @@ pub fn exp1(x: f64) -> f64 {
 
 /// [`exp1`] of each number: one loop for each operation, so that operations that depend on each other are apart.
 #[inline(always)]
-fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> [S::f64s; N] {
+pub(crate) fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> [S::f64s; N] {
     // Loops, not `map`: what a closure calls is not compiled for the vectors of `S`.
     let (mut shifted, mut r) = (x, x);
     for n in 0..N {

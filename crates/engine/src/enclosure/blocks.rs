@@ -11,9 +11,10 @@ use super::one_pass;
 use super::rows::{Row, Tables, empty, weigh};
 use super::sight::Sight;
 use super::stages::Stages;
+use super::sweep::Buffers;
 use super::table::{ColumnStats, Columns, KeyTable, ValueTable};
 use super::{Detail, HeadEnclosure, RowStats};
-use crate::exp::{RowLanes, U};
+use crate::exp::U;
 use crate::gemm::{KEY_BLOCK, Products};
 use crate::head::{Head, Normalization};
 
@@ -47,8 +48,8 @@ pub(super) struct Block<'a> {
 /// What a thread needs while it works on a block, kept from block to block.
 #[derive(Default)]
 pub(super) struct Scratch {
-    pub(super) scores: Vec<f64>,
-    pub(super) lanes: Vec<RowLanes>,
+    scores: Vec<f64>,
+    pub(super) sweep: Buffers,
     pub(super) windows: Vec<Range<usize>>,
     pub(super) sums: ValueSums,
 }
@@ -124,6 +125,11 @@ impl ValueSums {
         by.add_times(&mut self.weighted_squares, exponentials, stride, &self.square_block, shape);
     }
 
+    /// Products with values, their sizes, their squares, and of squares with squares; the last three are empty but in full.
+    pub(super) fn products_mut(&mut self) -> [&mut Vec<f64>; 4] {
+        [&mut self.values, &mut self.abs, &mut self.squares, &mut self.weighted_squares]
+    }
+
     fn element(&self, index: usize) -> Sums {
         Sums {
             values: self.values[index],
@@ -163,7 +169,7 @@ pub(super) fn enclose(head: &Head<'_>, by: Products, detail: Detail, enclosure: 
 
 /// Blocks of rows; where they end depends on the head alone.
 fn blocks<'a>(head: &Head<'_>, enclosure: &'a mut HeadEnclosure) -> Vec<Block<'a>> {
-    let size = head.n_q.div_ceil(8).next_multiple_of(16).clamp(16, ROW_BLOCK);
+    let size = head.n_q.div_ceil(8).next_multiple_of(24).clamp(24, ROW_BLOCK);
     let mut rest = Block {
         rows: 0..head.n_q,
         mid: &mut enclosure.mid,

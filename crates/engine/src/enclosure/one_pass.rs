@@ -10,9 +10,10 @@ use super::blocks::{Block, Job, Scratch};
 use super::logits::{Dots, Facts, PlainLine, are_plain};
 use super::lse::Lse;
 use super::rows::{Row, RowWeights};
+use super::sweep::{RowSums, Sweep};
 use super::table::{Columns, norms_and_grids};
-use crate::exp::{BlockPass, EXP_ERROR, RowLanes, Track, U, exp1, sum_depth};
-use crate::gemm::{KEY_BLOCK, Products, gamma, times_depth};
+use crate::exp::{EXP_ERROR, U, exp1, sum_depth};
+use crate::gemm::{Products, gamma, times_depth};
 use crate::head::{Head, Normalization};
 
 /// Largest bound of a logit at which its exponential needs no shift: squares of exponentials stay far from both ends of the range.
@@ -45,38 +46,16 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
         return false;
     };
     let (n, d_k, d_v) = (rows.len(), head.d_k, head.d_v);
-    let Scratch { scores, lanes, windows, sums } = scratch;
-    lanes.clear();
-    lanes.resize(n, RowLanes::new());
+    let Scratch { sweep, windows, sums, .. } = scratch;
     windows.clear();
     windows.extend(rows.iter().map(|row| row.window.clone()));
     sums.clear(n * d_v, head, detail);
     let query = &head.query[block.rows.start * d_k..block.rows.end * d_k];
-    let window = tables.sight.window_of_rows(block.rows.clone());
-    let arch = Arch::new();
-    for first_key in window.clone().step_by(KEY_BLOCK) {
-        let keys = first_key..window.end.min(first_key + KEY_BLOCK);
-        scores.resize(n * keys.len(), 0.0);
-        by.times_transposed(scores, query, &head.key[keys.start * d_k..keys.end * d_k], (n, d_k, keys.len()));
-        arch.dispatch(BlockPass {
-            scores,
-            keys: keys.len(),
-            first_key,
-            scale: head.factor().value,
-            windows,
-            lanes,
-            track: match detail {
-                Detail::Midpoints => Track::Sum,
-                Detail::Radii => Track::Largest,
-                Detail::Rows | Detail::Full => Track::All,
-            },
-        });
-        sums.add(&tables.values, by, scores, keys.len(), (n, keys), detail);
-    }
+    Arch::new().dispatch(Sweep { query, windows, table: &tables.values, detail, buffers: sweep, sums });
 
     let mut columns = Columns::new(&tables.values, &tables.sight);
-    for ((i, row), lanes) in block.rows.clone().zip(&rows).zip(&*lanes) {
-        let Some((stats, outcome)) = weigh(head, detail, row, lanes) else {
+    for ((i, row), row_sums) in block.rows.clone().zip(&rows).zip(&sweep.rows) {
+        let Some((stats, outcome)) = weigh(head, detail, row, row_sums) else {
             return false;
         };
         block.set_row(job, columns.of_row(i), (i, stats, &outcome), sums, block.rows.start);
@@ -109,13 +88,13 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
 }
 
 /// The error of the exponentials of a row; `None` if all its logits are 0, or the error is no use.
-fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, lanes: &RowLanes) -> Option<(RowStats, Row)> {
+fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, sums: &RowSums) -> Option<(RowStats, Row)> {
     let n = row.window.len();
     if n == 0 {
         return Some((RowStats::empty(None), Row::Empty));
     }
     let mut weights = RowWeights {
-        sum: lanes.sum(),
+        sum: sums.sum,
         tau: 0.0,
         sum_depth: sum_depth(n),
         product_depth: times_depth(n),
@@ -129,12 +108,12 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, lanes: &RowLanes) -> Op
     if detail == Detail::Midpoints {
         return Some((RowStats::empty(None), outcome(weights)));
     }
-    let largest = lanes.largest();
+    let largest = sums.largest;
     if largest == 0.0 && weights.sum >= n as f64 {
         return None;
     }
     weights.heaviest = exp1(largest);
-    let (top, lowest) = if detail >= Detail::Rows { (largest, lanes.smallest()) } else { (row.logit, -row.logit) };
+    let (top, lowest) = if detail >= Detail::Rows { (largest, sums.smallest) } else { (row.logit, -row.logit) };
     let (query_norm, key_norm) = (row.query_norm, row.key_norm);
     let line = PlainLine { top, shift: 0.0, lowest, query_norm, key_norm, kept: n, has_dropped: false };
     let facts = Facts::plain(head, &row.dots, &line);
@@ -143,17 +122,17 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, lanes: &RowLanes) -> Op
     if weights.tau.is_nan() || weights.tau >= 0.5 {
         return None;
     }
-    let stats = if detail >= Detail::Rows { stats(head, row, lanes, &facts, &weights) } else { RowStats::empty(None) };
+    let stats = if detail >= Detail::Rows { stats(head, row, sums, &facts, &weights) } else { RowStats::empty(None) };
     Some((stats, outcome(weights)))
 }
 
-fn stats(head: &Head<'_>, row: &Bounded, lanes: &RowLanes, facts: &Facts, weights: &RowWeights) -> RowStats {
+fn stats(head: &Head<'_>, row: &Bounded, sums: &RowSums, facts: &Facts, weights: &RowWeights) -> RowStats {
     let sum_error = 2.0 * weights.tau + 2.0 * gamma(weights.sum_depth, U) + 16.0 * U;
-    let final_max = lanes.largest().abs().max(lanes.smallest().abs()) * (1.0 + 8.0 * U) + 2.0 * facts.error;
+    let final_max = sums.largest.abs().max(sums.smallest.abs()) * (1.0 + 8.0 * U) + 2.0 * facts.error;
     let scale = head.factor();
     let lse = match row.window.len() {
         // The only logit itself.
-        1 => Lse::of_row(&RowWeights { sum: 1.0, ..*weights }, lanes.largest(), facts.error),
+        1 => Lse::of_row(&RowWeights { sum: 1.0, ..*weights }, sums.largest, facts.error),
         _ => Lse::of_row(weights, 0.0, facts.error + EXP_ERROR * (1.0 + 8.0 * U)),
     };
     RowStats {
@@ -164,7 +143,7 @@ fn stats(head: &Head<'_>, row: &Bounded, lanes: &RowLanes, facts: &Facts, weight
         query_norm: row.query_norm,
         key_norm: row.key_norm,
         sum_lower: (weights.sum / weights.heaviest * (1.0 - sum_error)).max(1.0),
-        weight_norm: lanes.approx_square_sum().sqrt() / weights.sum,
+        weight_norm: sums.approx_square_sum.sqrt() / weights.sum,
         dot_bits: row.dots.bits,
         dot_grid: row.dots.grid,
         lse,

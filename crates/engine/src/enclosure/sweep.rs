@@ -1,0 +1,355 @@
+//! Scores, exponentials and their products with the values in one sweep over the keys, for rows whose logits need no shift.
+//!
+//! [`Sweep`] is the pass over the keys of a block of rows, [`RowSums`] what is known of a row behind it. A row is one lane of
+//! [`VECTORS`] vectors, so every row meets the same operations in the same order on every processor, and nothing but the
+//! exponentials of [`KEY_BLOCK`] keys is kept. Derivation: `docs/bounds.md#streaming`.
+
+mod group;
+mod products;
+mod weights;
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::Detail;
+use super::blocks::ValueSums;
+use super::table::ValueTable;
+use crate::gemm::KEY_BLOCK;
+use group::{VECTORS, Windows, groups, groups_mut};
+use weights::{Facts, RUN, Scores};
+
+/// The pass over the keys of a block of rows.
+pub(super) struct Sweep<'a> {
+    /// `(rows, d_k)`.
+    pub(super) query: &'a [f64],
+    /// The keys that each row sees; none is hidden within.
+    pub(super) windows: &'a [Range<usize>],
+    /// Values, and the head they belong to.
+    pub(super) table: &'a ValueTable<'a>,
+    pub(super) detail: Detail,
+    pub(super) buffers: &'a mut Buffers,
+    /// Gets the products of the rows, `(rows, d_v)`.
+    pub(super) sums: &'a mut ValueSums,
+}
+
+/// What a sweep works on, kept from block to block.
+#[derive(Default)]
+pub(super) struct Buffers {
+    /// What is known of each row, behind the sweep.
+    pub(super) rows: Vec<RowSums>,
+    /// Queries by group, `(d_k, lanes)` each.
+    query: Vec<f64>,
+    /// Of one group and one block of keys, `(keys, lanes)`.
+    exponentials: Vec<f64>,
+    /// [`Facts`] by group.
+    facts: Vec<f64>,
+    /// Products by kind and group, `(d_v, lanes)` each.
+    products: [Vec<f64>; KINDS],
+    abs: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+/// Products with values; in full also with their sizes and their squares, and of squares with squares.
+const KINDS: usize = 4;
+/// The last kind.
+const OF_SQUARES: usize = 3;
+
+/// What is known of the logits of a row, as far as the detail needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowSums {
+    /// Sum of the exponentials; over `n` keys every term passes through at most [`sum_depth(n)`](crate::exp::sum_depth) additions.
+    pub(super) sum: f64,
+    /// Sum of their squares, without error bound.
+    pub(super) approx_square_sum: f64,
+    /// Largest computed logit.
+    pub(super) largest: f64,
+    /// Smallest computed logit.
+    pub(super) smallest: f64,
+}
+
+impl WithSimd for Sweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Three vectors of each of eight keys are sums in registers, or of four where there are half as many registers.
+        if S::REGISTER_COUNT >= 32 { self.in_tiles::<S, 8>(simd) } else { self.in_tiles::<S, 4>(simd) }
+    }
+}
+
+impl Sweep<'_> {
+    #[inline(always)]
+    fn in_tiles<S: Simd, const N: usize>(self, simd: S) {
+        match self.detail {
+            Detail::Midpoints => self.run::<S, N, false, false>(simd),
+            Detail::Radii => self.run::<S, N, true, false>(simd),
+            Detail::Rows | Detail::Full => self.run::<S, N, true, true>(simd),
+        }
+    }
+
+    #[inline(always)]
+    fn run<S: Simd, const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(mut self, simd: S) {
+        let head = *self.table.head();
+        let lanes = VECTORS * S::F64_LANES;
+        let n_groups = self.windows.len().div_ceil(lanes);
+        let kinds = if self.detail == Detail::Full { KINDS } else { 1 };
+        self.prepare::<S>(simd, lanes, n_groups, kinds);
+        let windows: Vec<Windows<S>> = self.windows.chunks(lanes).map(|rows| Windows::new(simd, rows)).collect();
+        let union = |a: Range<usize>, b: Range<usize>| a.start.min(b.start)..a.end.max(b.end);
+        let seen = windows.iter().map(|windows| windows.any.clone()).filter(|any| !any.is_empty()).reduce(union);
+        let seen = seen.unwrap_or(0..0);
+        let Buffers { query, exponentials, facts, products, abs, squares, .. } = &mut *self.buffers;
+        let factor = head.factor().value;
+
+        for first_key in seen.clone().step_by(KEY_BLOCK) {
+            let block = first_key..seen.end.min(first_key + KEY_BLOCK);
+            if kinds == KINDS {
+                self.table.abs_and_squares(block.clone(), abs, squares);
+            }
+            for (g, windows) in windows.iter().enumerate() {
+                // From a multiple of the runs on, so that sums do not depend on how many rows are a group.
+                let start = first_key + windows.any.start.saturating_sub(first_key) / RUN * RUN;
+                let keys = start..windows.any.end.min(block.end);
+                if keys.is_empty() {
+                    continue;
+                }
+                let tile = &mut groups_mut::<S>(exponentials)[..keys.len()];
+                let scores = Scores {
+                    query: &groups::<S>(query)[g * head.d_k..(g + 1) * head.d_k],
+                    key: &head.key[keys.start * head.d_k..keys.end * head.d_k],
+                    first_key: keys.start,
+                    scale: simd.splat_f64s(factor),
+                    windows,
+                };
+                let (facts, _) = groups_mut::<S>(facts).as_chunks_mut::<{ weights::FACTS }>();
+                scores.weigh::<N, WITH_LARGEST, WITH_ALL>(simd, tile, Facts(&mut facts[g]));
+
+                let d_v = head.d_v;
+                let of_keys = (keys.start - first_key) * d_v..(keys.end - first_key) * d_v;
+                // One call for all kinds, and no closure: what a closure calls is not compiled for the vectors of `S`.
+                for (kind, sums) in products[..kinds].iter_mut().enumerate() {
+                    let values = match kind {
+                        0 => &head.value[keys.start * d_v..keys.end * d_v],
+                        1 => &abs[of_keys.clone()],
+                        _ => &squares[of_keys.clone()],
+                    };
+                    if kind == OF_SQUARES {
+                        products::square(simd, tile);
+                    }
+                    let sums = &mut groups_mut::<S>(sums)[g * d_v..(g + 1) * d_v];
+                    products::add::<S, N>(simd, tile, values, d_v, sums);
+                }
+            }
+        }
+        self.finish(lanes, kinds);
+    }
+
+    /// Queries lane by lane, zeros in the lanes beyond the last row; no key yet.
+    #[inline(always)]
+    fn prepare<S: Simd>(&mut self, simd: S, lanes: usize, n_groups: usize, kinds: usize) {
+        let head = self.table.head();
+        let buffers = &mut *self.buffers;
+        let zeros = |numbers: &mut Vec<f64>, n| {
+            numbers.clear();
+            numbers.resize(n, 0.0);
+        };
+        zeros(&mut buffers.query, n_groups * head.d_k * lanes);
+        if head.d_k > 0 {
+            for (i, row) in self.query.chunks_exact(head.d_k).enumerate() {
+                let group = &mut buffers.query[i / lanes * head.d_k * lanes..];
+                row.iter().enumerate().for_each(|(t, q)| group[t * lanes + i % lanes] = *q);
+            }
+        }
+        buffers.exponentials.resize(KEY_BLOCK * lanes, 0.0);
+        zeros(&mut buffers.facts, n_groups * weights::FACTS * lanes);
+        let (facts, _) = groups_mut::<S>(&mut buffers.facts).as_chunks_mut();
+        facts.iter_mut().for_each(|facts| Facts(facts).clear(simd));
+        buffers.products[..kinds].iter_mut().for_each(|sums| zeros(sums, n_groups * head.d_v * lanes));
+    }
+
+    /// What the lanes have come to, row by row.
+    fn finish(self, lanes: usize, kinds: usize) {
+        let d_v = self.table.head().d_v;
+        let Buffers { rows, facts, products, .. } = self.buffers;
+        let n = self.windows.len();
+        rows.clear();
+        rows.extend((0..n).map(|i| {
+            let fact = |which: usize| facts[(i / lanes * weights::FACTS + which) * lanes + i % lanes];
+            RowSums {
+                sum: fact(weights::SUM),
+                approx_square_sum: fact(weights::SQUARE_SUM),
+                largest: fact(weights::LARGEST),
+                smallest: fact(weights::SMALLEST),
+            }
+        }));
+        for (row_major, by_group) in self.sums.products_mut().into_iter().zip(&products[..kinds]) {
+            for (i, row) in row_major.chunks_exact_mut(d_v.max(1)).enumerate() {
+                let group = &by_group[i / lanes * d_v * lanes..];
+                row.iter_mut().enumerate().for_each(|(c, sum)| *sum = group[c * lanes + i % lanes]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the same operations in the same order")]
+mod tests {
+    use pulp::{Arch, Scalar};
+
+    use super::*;
+    use crate::enclosure::sight::Sight;
+    use crate::exp::{U, exp1, sum_depth};
+    use crate::gemm::{gamma, times_depth};
+    use crate::head::{EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
+
+    struct Problem {
+        n_q: usize,
+        n_k: usize,
+        d_k: usize,
+        d_v: usize,
+        numbers: [Vec<f64>; 3],
+        spans: Vec<Span>,
+    }
+
+    impl Problem {
+        /// Windows of every kind: whole, empty, a single key, beginning and ending within blocks, runs and tiles.
+        fn new((n_q, n_k, d_k, d_v): (usize, usize, usize, usize)) -> Self {
+            let number = |at: usize| ((at * 7919) % 1009) as f64 / 504.0 - 1.0;
+            let numbers = |salt, n| (0..n).map(|at| number(at + salt)).collect();
+            let window = |i: usize| match i % 5 {
+                0 => (0, n_k),
+                1 => (i.min(n_k), i.min(n_k)),
+                2 => (i % n_k, i % n_k + 1),
+                3 => (0, (7 * i) % n_k + 1),
+                _ => ((3 * i) % n_k, n_k - (i % n_k) / 4),
+            };
+            let spans = (0..n_q).map(window).map(|(start, end)| Span { start, end: end.max(start) });
+            Self {
+                n_q,
+                n_k,
+                d_k,
+                d_v,
+                numbers: [numbers(0, n_q * d_k), numbers(1, n_k * d_k), numbers(2, n_k * d_v)],
+                spans: spans.collect(),
+            }
+        }
+
+        fn head(&self) -> Head<'_> {
+            let [query, key, value] = &self.numbers;
+            Head {
+                n_q: self.n_q,
+                n_k: self.n_k,
+                d_k: self.d_k,
+                d_v: self.d_v,
+                query,
+                key,
+                value,
+                stages: &[Stage::Scale],
+                scale: RealScale::exact(-0.75),
+                softcap: None,
+                bias: None,
+                alibi: None,
+                alibi_shifts: None,
+                sink: None,
+                visible: Visible::Spans(&self.spans),
+                normalization: Normalization::OverKeys,
+                empty_row: EmptyRow::Zero,
+                inexact: None,
+            }
+        }
+    }
+
+    /// Products of each kind, and sums of rows, on the vectors of `arch`, or one number after the other.
+    fn sweep(head: &Head<'_>, detail: Detail, arch: Option<Arch>) -> ([Vec<f64>; KINDS], Vec<RowSums>) {
+        let sight = Sight::new(head);
+        let table = ValueTable::new(head, &sight);
+        let windows: Vec<_> = (0..head.n_q).map(|i| sight.window(i)).collect();
+        let (mut buffers, mut sums) = (Buffers::default(), ValueSums::default());
+        sums.clear(head.n_q * head.d_v, head, detail);
+        let pass = Sweep {
+            query: head.query,
+            windows: &windows,
+            table: &table,
+            detail,
+            buffers: &mut buffers,
+            sums: &mut sums,
+        };
+        match arch {
+            Some(arch) => arch.dispatch(pass),
+            None => pass.with_simd(Scalar::new()),
+        }
+        (sums.products_mut().map(std::mem::take), buffers.rows)
+    }
+
+    const SHAPES: [(usize, usize, usize, usize); 6] =
+        [(1, 1, 1, 1), (3, 15, 2, 0), (25, 17, 3, 9), (24, 300, 8, 8), (49, 257, 5, 19), (7, 600, 64, 3)];
+
+    /// Against one key after the other: every kind of product, in the window of each row.
+    #[test]
+    fn rows_get_the_exponentials_and_products_of_the_keys_they_see() {
+        for shape in SHAPES {
+            let problem = Problem::new(shape);
+            let head = problem.head();
+            let square_exponent = ValueTable::new(&head, &Sight::new(&head)).square_exponent;
+            let (products, rows) = sweep(&head, Detail::Full, Some(Arch::new()));
+            for (i, row) in rows.iter().enumerate() {
+                let span = problem.spans[i];
+                let logits: Vec<f64> = (span.start..span.end)
+                    .map(|j| {
+                        let pairs = head.query_row(i).iter().zip(&head.key[j * head.d_k..(j + 1) * head.d_k]);
+                        pairs.fold(0.0, |dot, (q, k)| libm::fma(*q, *k, dot)) * -0.75
+                    })
+                    .collect();
+                let e: Vec<f64> = logits.iter().map(|x| exp1(*x)).collect();
+                // Both sides round: the plain sums of this test at most once a term and once a product.
+                let plain = e.len() + 2;
+                let sum: f64 = e.iter().sum();
+                assert!((row.sum - sum).abs() <= gamma(sum_depth(e.len()) + plain, U) * sum, "{shape:?} row {i}");
+                let square_sum: f64 = e.iter().map(|e| e * e).sum();
+                let error = (row.approx_square_sum - square_sum).abs();
+                assert!(error <= gamma(2 * plain, U) * square_sum, "{shape:?} row {i}");
+                assert_eq!(row.largest, logits.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x)));
+                assert_eq!(row.smallest, logits.iter().fold(f64::INFINITY, |min, x| min.min(*x)));
+                for c in 0..head.d_v {
+                    let power = crate::format::pow2(-square_exponent);
+                    let value = |j: usize| head.value_row(span.start + j)[c];
+                    let square = |j: usize| (value(j) * power) * (value(j) * power);
+                    let total = |term: &dyn Fn(usize) -> f64| (0..e.len()).map(term).sum::<f64>();
+                    let expected = [
+                        total(&|j| e[j] * value(j)),
+                        total(&|j| e[j] * value(j).abs()),
+                        total(&|j| e[j] * square(j)),
+                        total(&|j| e[j] * e[j] * square(j)),
+                    ];
+                    let sizes = [expected[1], expected[1], expected[2], expected[3]];
+                    let limit = gamma(times_depth(e.len()) + plain + 2, U);
+                    for kind in 0..KINDS {
+                        let error = (products[kind][i * head.d_v + c] - expected[kind]).abs();
+                        assert!(error <= limit * sizes[kind], "{shape:?} row {i} column {c} kind {kind}: {error:e}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many rows are worked on together depends on the processor, and no bit may depend on that.
+    #[test]
+    fn all_vectors_give_the_same_bits() {
+        let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for shape in SHAPES {
+            let problem = Problem::new(shape);
+            for detail in [Detail::Midpoints, Detail::Radii, Detail::Full] {
+                let (products, rows) = sweep(&problem.head(), detail, Some(Arch::new()));
+                let (one_by_one, rows_one_by_one) = sweep(&problem.head(), detail, None);
+                for kind in 0..KINDS {
+                    assert_eq!(bits(&products[kind]), bits(&one_by_one[kind]), "{shape:?} {detail:?} kind {kind}");
+                }
+                for (row, other) in rows.iter().zip(&rows_one_by_one) {
+                    let all = |row: &RowSums| bits(&[row.sum, row.approx_square_sum, row.largest, row.smallest]);
+                    assert_eq!(all(row), all(other), "{shape:?} {detail:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Rows that are worked on together, each in a lane of its own.
+
+use std::ops::Range;
+
+use pulp::Simd;
+
+/// Vectors of a group: with the numbers of a key in one register, three use up the multiplications that a load can feed.
+pub(super) const VECTORS: usize = 3;
+
+/// One number of every row of a group.
+pub(super) type Group<S> = [<S as Simd>::f64s; VECTORS];
+
+/// Numbers as groups; the lanes of a group lie side by side.
+#[inline(always)]
+pub(super) fn groups<S: Simd>(numbers: &[f64]) -> &[Group<S>] {
+    S::as_simd_f64s(numbers).0.as_chunks().0
+}
+
+/// [`groups`], to be written.
+#[inline(always)]
+pub(super) fn groups_mut<S: Simd>(numbers: &mut [f64]) -> &mut [Group<S>] {
+    S::as_mut_simd_f64s(numbers).0.as_chunks_mut().0
+}
+
+/// The keys that the rows of a group see.
+pub(super) struct Windows<S: Simd> {
+    /// No row sees a key outside of this.
+    pub(super) any: Range<usize>,
+    /// Every row sees the keys in this.
+    all: Range<usize>,
+    start: Group<S>,
+    end: Group<S>,
+}
+
+impl<S: Simd> Windows<S> {
+    /// Of at most as many rows as a group has lanes.
+    #[inline(always)]
+    pub(super) fn new(simd: S, rows: &[Range<usize>]) -> Self {
+        let mut windows = Self {
+            any: usize::MAX..0,
+            all: 0..usize::MAX,
+            start: [simd.splat_f64s(0.0); VECTORS],
+            end: [simd.splat_f64s(f64::INFINITY); VECTORS],
+        };
+        let starts = pulp::bytemuck::cast_slice_mut::<S::f64s, f64>(&mut windows.start);
+        let ends = pulp::bytemuck::cast_slice_mut::<S::f64s, f64>(&mut windows.end);
+        for ((row, start), end) in rows.iter().zip(starts).zip(ends) {
+            // Exact: no context has 2^53 keys.
+            (*start, *end) = (row.start as f64, row.end as f64);
+            windows.all = windows.all.start.max(row.start)..windows.all.end.min(row.end);
+            if !row.is_empty() {
+                windows.any = windows.any.start.min(row.start)..windows.any.end.max(row.end);
+            }
+        }
+        windows
+    }
+
+    /// Whether every row sees each of `n` keys from `first` on.
+    #[inline(always)]
+    pub(super) fn sees_all(&self, first: usize, n: usize) -> bool {
+        self.all.start <= first && first + n <= self.all.end
+    }
+
+    /// `seen` in the rows that see the key, `hidden` in the others.
+    #[inline(always)]
+    pub(super) fn choose(&self, simd: S, key: usize, seen: Group<S>, hidden: f64) -> Group<S> {
+        let (key, hidden) = (simd.splat_f64s(key as f64), simd.splat_f64s(hidden));
+        let mut chosen = seen;
+        for m in 0..VECTORS {
+            let before_end = simd.select_f64s(simd.less_than_f64s(key, self.end[m]), seen[m], hidden);
+            chosen[m] = simd.select_f64s(simd.greater_than_or_equal_f64s(key, self.start[m]), before_end, hidden);
+        }
+        chosen
+    }
+}
