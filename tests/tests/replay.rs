@@ -242,6 +242,7 @@ fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
         assert!(text(&finding["title"]).starts_with(code), "{finding:#}");
         assert_eq!(text(&finding["evidence"]["expected"]), format!("a refusal: {refusal}"));
         assert!(text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "), "{finding:#}");
+        assert_eq!(text(&finding["witness"]["call"]), format!("float32 {refusal}"));
         seen_by_token(&place, &finding);
         assert!(!seen_again_until_fixed(&place, &finding).stdout.contains("margin"));
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_diagnose::{applied, describe_call, describe_inputs};
+use qkvet_diagnose::{applied, describe_case, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
@@ -57,7 +57,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         .get(&case.dtype)
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
-    let mut open = target.kind.open()?;
+    let mut open = target.kind.open(&meaning)?;
     open.target.begin(&case_id(case));
     let outcome =
         evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
@@ -175,7 +175,7 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     if !again.conventions.is_empty() {
         say!("  declared  {}", again.conventions.join(", "));
     }
-    say!("  call      {}", describe_call(&again.case));
+    say!("  call      {}", describe_case(law, &again.case));
     for line in describe_inputs(law, &again.case) {
         say!("            {line}");
     }
