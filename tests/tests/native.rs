@@ -154,7 +154,9 @@ fn memory_that_is_not_the_functions_is_watched() {
 
 #[test]
 fn a_cache_by_address_is_noticed() {
-    function("void", "attn_cached", &SMOKE).expect(1, &["the same call gave different results"]);
+    for name in ["attn_cached", "attn_kept"] {
+        function("void", name, &SMOKE).expect(1, &["the same call gave different results"]);
+    }
 }
 
 #[test]
@@ -252,6 +254,15 @@ fn a_finding_of_a_library_has_a_script() {
         return;
     }
     let folder = TempDir::new().expect("a folder");
+    // The functions again, one of them under another name, and a right one under its own.
+    let mended = |name: &str, from: &str, to: &str, right: &str| {
+        let source = std::fs::read_to_string(root().join("tests/fixtures/native/attention.c")).expect("the fixture");
+        let text = source.replace(from, to) + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
+        let (file, library) = (folder.path().join("mended.c"), folder.path().join(format!("{name}.so")));
+        std::fs::write(&file, text).expect("a file");
+        compile(&file.display().to_string(), &[], &library);
+        library
+    };
     let check = |name: &str, parameters: &str, more: &[&str]| {
         let prototype = format!("void {name}({parameters})");
         let words = [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
@@ -269,19 +280,14 @@ fn a_finding_of_a_library_has_a_script() {
         ("attn_nothing", &value[..], "nothing was written to `out`"),
         ("attn_writes_inputs", &inputs[..], "the same bits after the call"),
         ("attn_cached", &value[..], "got"),
+        ("attn_kept", &value[..], "got"),
         ("attn_forks", &value[..], "fork()"),
     ] {
         let finding = check(name, PARAMETERS, more);
         let text = finding["script_text"].as_str().unwrap_or_else(|| panic!("{name}: {finding:#}"));
         assert!(!text.contains("import qkvet") && !text.contains("numpy"), "{text}");
         play(folder.path(), &finding, &[]).expect(1, &[part]);
-        // The same name, and the function that is right behind it.
-        let mended = folder.path().join(format!("{name}.so"));
-        compile(
-            "tests/fixtures/native/attention.c",
-            &[&format!("-D{name}=spoiled"), &format!("-Dattn={name}")],
-            &mended,
-        );
+        let mended = mended(name, &format!("void {name}("), "void spoiled(", "attn");
         play(folder.path(), &finding, &[&mended.display().to_string()]).expect(0, &["FIXED"]);
     }
     let exchanged = check("attn_bnhd", PARAMETERS, &value);
@@ -290,8 +296,7 @@ fn a_finding_of_a_library_has_a_script() {
     let layout = [&value[..], &["--layout", "bnhd"]].concat();
     let other = check("attn", PARAMETERS, &layout);
     play(folder.path(), &other, &[]).expect(1, &["times the limit"]);
-    let mended = folder.path().join("exchanged.so");
-    compile("tests/fixtures/native/attention.c", &["-Dattn_bnhd=attn", "-Dattn=inner"], &mended);
+    let mended = mended("attn", " attn(", " inner(", "attn_bnhd");
     play(folder.path(), &other, &[&mended.display().to_string()]).expect(0, &["FIXED"]);
     let halves = PARAMETERS.replace("float*", "uint16_t*");
     let halves = check("attn_bfloat16", &halves, &["--dtype", "float16", "--suite", "smoke", "--law", "value"]);

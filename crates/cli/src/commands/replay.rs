@@ -19,6 +19,9 @@ use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 use qkvet_run::contracts::contracts;
 
+/// How often a case that was a finding has to be right.
+const TURNS: usize = 3;
+
 /// A case and what it is judged by.
 struct Again {
     case: Case,
@@ -59,8 +62,15 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open(&meaning)?;
     open.target.begin(&case_id(case));
-    let outcome =
-        evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage)?;
+    let mut turn =
+        || evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage);
+    let mut outcome = turn()?;
+    if again.was.is_some() {
+        // A target may be right at first, and wrong once it was called.
+        for _ in 1..TURNS {
+            outcome = if no_longer_shows(&outcome) { turn()? } else { break };
+        }
+    }
     show(&again, contract, &outcome);
     let verdict = outcome.verdict;
     Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {

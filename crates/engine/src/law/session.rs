@@ -203,8 +203,10 @@ impl<'a> Session<'a> {
             if decided.verdict != Verdict::Fail {
                 // Either layout once more: what depends on the calls before looks as if it depended on the layout.
                 let is_wrong = |seen: &CallRecord| check_value(seen.asked(), expected).verdict == Verdict::Fail;
-                let again = self.target.call(&record.call);
-                let stays = matches!(again, Response::Output(output) if is_wrong(&CallRecord { output: *output, ..record.clone() }));
+                let stays = match self.target.call(&record.call) {
+                    Response::Output(output) => is_wrong(&CallRecord { output: *output, ..record.clone() }),
+                    _ => false,
+                };
                 if !stays || in_other_layout(self.target, record).is_none_or(|again| is_wrong(&again)) {
                     continue;
                 }
