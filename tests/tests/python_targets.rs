@@ -81,7 +81,9 @@ fn what_is_wrong_for_odd_numbers_of_keys_is_told_so() {
     let first = "    work = np.float64";
     let odd = "    value = value * 0 if key.shape[2] % 2 else value";
     let folder = target(&example.replace(first, &format!("{odd}\n{first}")));
-    check(folder.path(), &["--suite", "core"]).expect(1, &["only where n_k mod 2 ≠ 0"]);
+    let words =
+        ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "--law", "uniform-attention", "-q"];
+    run(folder.path(), &words).expect(1, &["only where n_k mod 2 ≠ 0"]);
 }
 
 #[test]
