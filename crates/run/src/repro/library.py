@@ -70,9 +70,13 @@ def invoked(given, memory):
 
 
 def ask(call):
-    """One call, exactly as qkvet made it."""
-    if REPEATS:  # who keeps results by the address of an input has seen other numbers there
-        asked(call, True)
+    """One call, exactly as qkvet made it: other numbers lay in the same memory before, which shows who keeps results by address."""
+    asked(call, True)
     return asked(call, False)
+
+
+def spoiled(dtype, raw):
+    """Other numbers in place of real ones."""
+    return b"\x3c" * len(raw) if dtype in ("float64", "float32", "float16", "bfloat16") else raw
 
 

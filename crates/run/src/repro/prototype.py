@@ -19,7 +19,7 @@ def asked(call, is_spoiled):
         x = call[x] if isinstance(x, str) else x
         if isinstance(x, tuple):
             raw = storage(x[0], x[2]) if len(x) > 2 else None
-            memory.append(Memory(name, x[0], x[1], bytes(len(raw)) if raw and is_spoiled else raw))
+            memory.append(Memory(name, x[0], x[1], spoiled(x[0], raw) if raw and is_spoiled else raw))
             x = memory[-1].address
         given.append(x)
     code = invoked(given, memory)

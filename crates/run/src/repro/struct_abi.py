@@ -61,7 +61,7 @@ def asked(call, is_spoiled):
         x = call.get(name) or options.get(name)
         if x is not None:
             raw = storage(x[0], x[2])
-            memory[name] = Memory(name, x[0], x[1], bytes(len(raw)) if is_spoiled else raw)
+            memory[name] = Memory(name, x[0], x[1], spoiled(x[0], raw) if is_spoiled else raw)
     wanted = {"output"} | {result["name"] for result in call["results"]}
     wide = "float64" if call["query"][0] == "float64" else "float32"
     rows, own = (b, h_q, n_q), call["query"][0]
