@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, root, run, shell};
+use qkvet_tests::{Finished, has_python, python, root, run, shell};
+use serde_json::Value;
 use tempfile::TempDir;
 
 const PARAMETERS: &str = "const float* q, const float* k, const float* v, float* out, int b, int h_q, int h_k, \
@@ -153,7 +154,9 @@ fn memory_that_is_not_the_functions_is_watched() {
 
 #[test]
 fn a_cache_by_address_is_noticed() {
-    function("void", "attn_cached", &SMOKE).expect(1, &["the same call gave different results"]);
+    for name in ["attn_cached", "attn_kept"] {
+        function("void", name, &SMOKE).expect(1, &["the same call gave different results"]);
+    }
 }
 
 #[test]
@@ -233,6 +236,97 @@ fn a_library_has_a_name_and_its_cases_are_replayed() {
     }
     run(folder.path(), &["probe", "mine"]).expect(0, &["* default_scale   1/d_k"]);
     run(folder.path(), &["doctor", "mine"]).expect(1, &["exited with code 0"]);
+}
+
+/// Runs the script of a finding with the words.
+fn play(folder: &Path, finding: &Value, words: &[&str]) -> Finished {
+    let script = folder.join(finding["script"].as_str().unwrap_or_else(|| panic!("a script: {finding:#}")));
+    let python = python().expect("an interpreter");
+    let output = Command::new(python).arg(script).args(words).output().expect("a script that runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Finished { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
+
+/// A script with the standard library alone shows a finding on the library, and that another one is mended.
+#[test]
+fn a_finding_of_a_library_has_a_script() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    // The functions again, one of them under another name, and a right one under its own.
+    let mended = |name: &str, from: &str, to: &str, right: &str| {
+        let source = std::fs::read_to_string(root().join("tests/fixtures/native/attention.c")).expect("the fixture");
+        let text = source.replace(from, to) + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
+        let (file, library) = (folder.path().join("mended.c"), folder.path().join(format!("{name}.so")));
+        std::fs::write(&file, text).expect("a file");
+        compile(&file.display().to_string(), &[], &library);
+        library
+    };
+    let check = |name: &str, parameters: &str, more: &[&str]| {
+        let prototype = format!("void {name}({parameters})");
+        let words = [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
+        let report = check_in(folder.path(), library(), &words).json();
+        report["findings"][0].clone()
+    };
+    let value = ["--dtype", "float32", "--suite", "smoke", "--law", "value"];
+    let inputs = ["--dtype", "float32", "--suite", "core", "--law", "inputs-unchanged"];
+    for (name, more, part) in [
+        ("attn_scale", &value[..], "times the limit"),
+        ("attn_segfault", &value[..], "the process ended with signal 11"),
+        ("attn_hang", &value[..], "Timeout"),
+        ("attn_overrun", &value[..], "wrote beyond the buffer `out`"),
+        ("attn_underrun", &value[..], "wrote beyond the buffer `out`"),
+        ("attn_nothing", &value[..], "nothing was written to `out`"),
+        ("attn_writes_inputs", &inputs[..], "the same bits after the call"),
+        ("attn_cached", &value[..], "got"),
+        ("attn_kept", &value[..], "got"),
+        ("attn_forks", &value[..], "fork()"),
+    ] {
+        let finding = check(name, PARAMETERS, more);
+        let text = finding["script_text"].as_str().unwrap_or_else(|| panic!("{name}: {finding:#}"));
+        assert!(!text.contains("import qkvet") && !text.contains("numpy"), "{text}");
+        play(folder.path(), &finding, &[]).expect(1, &[part]);
+        let mended = mended(name, &format!("void {name}("), "void spoiled(", "attn");
+        play(folder.path(), &finding, &[&mended.display().to_string()]).expect(0, &["FIXED"]);
+    }
+    let exchanged = check("attn_bnhd", PARAMETERS, &value);
+    play(folder.path(), &exchanged, &[]).expect(1, &["times the limit"]);
+    // Positions before heads: the script exchanges what goes in and what comes out.
+    let layout = [&value[..], &["--layout", "bnhd"]].concat();
+    let other = check("attn", PARAMETERS, &layout);
+    play(folder.path(), &other, &[]).expect(1, &["times the limit"]);
+    let mended = mended("attn", " attn(", " inner(", "attn_bnhd");
+    play(folder.path(), &other, &[&mended.display().to_string()]).expect(0, &["FIXED"]);
+    let halves = PARAMETERS.replace("float*", "uint16_t*");
+    let halves = check("attn_bfloat16", &halves, &["--dtype", "float16", "--suite", "smoke", "--law", "value"]);
+    play(folder.path(), &halves, &[]).expect(1, &["times the limit"]);
+    play(folder.path(), &halves, &["nowhere.so"]).expect(2, &[]);
+}
+
+#[test]
+fn a_finding_by_the_struct_has_a_script() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let build = |name: &str, macros: &[&str]| {
+        let library = folder.path().join(name);
+        compile("tests/fixtures/native/abi.c", macros, &library);
+        library
+    };
+    let right = build("right.so", &[]).display().to_string();
+    for (macros, part) in [
+        ("-DNO_SCALE", "times the limit"),
+        ("-DRETURNS=3", "an error: no reason"),
+        ("-DRETURNS=0", "nothing was written"),
+    ] {
+        let library = build("wrong.so", &[macros]);
+        let words = ["-q", "--suite", "smoke", "--dtype", "float32", "--format", "json"];
+        let finding = check_in(folder.path(), &library, &words).json()["findings"][0].clone();
+        play(folder.path(), &finding, &[]).expect(1, &[part]);
+        play(folder.path(), &finding, &[&right]).expect(0, &["FIXED"]);
+    }
 }
 
 /// The two headers for C are one text for C++ as well.

@@ -177,8 +177,8 @@ fn what_cannot_be_started_says_why() {
     check("onnx:text.onnx", &["onnx:text.onnx: expected"]);
     check("onnx:unknown.onnx", &["input hidden_state: expected a name of query, key, value", "hint: known: query, q"]);
     check(
-        "onnx:inverted.onnx",
-        &["input attn_mask: expected one that Attention takes itself, got one of another node"],
+        "onnx:identity.onnx",
+        &["input attn_mask: expected one that Attention takes itself, got one of another node", "only Not of a mask"],
     );
     check("onnx-backend:nosuch", &["no module named `nosuch`"]);
     run(folder.path(), &["check", "onnx-backend:x@22"]).expect(2, &["expected opset 23 or 24, got `22`"]);
@@ -192,6 +192,54 @@ fn what_cannot_be_started_says_why() {
         3,
         &["onnxruntime is needed: importing it raised ImportError: not installed", "pip install onnxruntime"],
     );
+}
+
+/// Calls without a mask hide nothing, whatever true means in the mask that the model takes in every call.
+#[test]
+fn a_mask_that_hides_hides_nothing_where_there_is_none() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let declared = ["--convention", "mask=true-hides"];
+    for model in ["hides", "inverted"] {
+        let finished = check(folder.path(), &format!("onnx:{model}.onnx"), &declared);
+        let report = finished.json();
+        assert_eq!(finished.code, Some(0), "{model}: {:?}", titles(&report));
+        let of_mask = report["coverage"]["options"]["mask"].as_u64();
+        assert!(
+            of_mask > Some(5) && count(&report, "PASS") > of_mask.unwrap_or(0) + 5,
+            "{model}: {}",
+            report["counts"]
+        );
+        // Not declared it is one finding.
+        let finished = check(folder.path(), &format!("onnx:{model}.onnx"), &[]);
+        assert_eq!(
+            titles(&finished.json()),
+            ["undeclared convention: true in the boolean mask hides the key"],
+            "{model}"
+        );
+    }
+    let told = run(folder.path(), &["check", "onnx:inverted.onnx", "--suite", "smoke", "--dtype", "float32"]);
+    told.expect(1, &["attn_mask bool (*, *, *, *) (true hides)"]);
+    check(folder.path(), "onnx:twice_inverted.onnx", &[]).expect(0, &[]);
+    // What else is wrong is found, and its script hides nothing either where the call has no mask.
+    let wrong = check(folder.path(), "onnx:hides_wrong.onnx", &[&declared[..], &["--law", "value"]].concat());
+    let report = wrong.json();
+    assert!(
+        wrong.code == Some(1) && report["findings"].to_string().contains("scale-inverse-d"),
+        "{:?}",
+        titles(&report)
+    );
+    let finding = &report["findings"][0];
+    let script = folder.path().join(finding["script"].as_str().expect("a script"));
+    python_in(folder.path(), &script, &[]).expect(1, &["FAIL"]);
+    python_in(folder.path(), &script, &["hides.onnx"]).expect(0, &["FIXED"]);
+    let case = finding["witness"]["case"].as_str().expect("a case");
+    run(folder.path(), &["replay", case]).expect(1, &["FAIL"]);
+    run(folder.path(), &["replay", case, "--target", "onnx:hides.onnx", "--convention", "mask=true-hides"])
+        .expect(0, &["PASS"]);
+    run(folder.path(), &["probe", "onnx:hides.onnx", "--convention", "mask=true-hides"]).expect(0, &["mask"]);
 }
 
 /// Which of several outputs is taken, and what goes before where names and places differ.

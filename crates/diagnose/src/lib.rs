@@ -24,4 +24,4 @@ pub use probe::{MOST_CALLS, Probed, probe};
 pub use spans::spans;
 pub use structure::structure;
 pub use thinned::thinned;
-pub use witness::{describe_call, describe_inputs, smallest};
+pub use witness::{describe_call, describe_case, describe_inputs, smallest};

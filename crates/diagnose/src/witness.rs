@@ -22,12 +22,27 @@ pub fn describe_call(case: &Case) -> String {
     format!("{} {}", case.dtype, describe(case.dims, &case.options))
 }
 
+/// The same of a case of `law`. Of a call that has to be refused it says what does not fit: the extents of the case are not those of what is
+/// handed over.
+pub fn describe_case(law: &CheckedLaw, case: &Case) -> String {
+    let Some(misfit) = refused_call(law, case).ok().flatten().and_then(|call| call.tell_misfit()) else {
+        return describe_call(case);
+    };
+    let options = options_text(&CallOptions { mask: None, ..case.options.clone() });
+    [format!("{} {misfit}", case.dtype)].into_iter().chain(options).collect::<Vec<_>>().join(" ")
+}
+
 /// The line without the format.
 pub(crate) fn describe(d: Dims, options: &CallOptions) -> String {
     let extents =
         [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
     let is_shown = |(name, n): &&(&str, usize)| *n != 1 || matches!(*name, "n_q" | "n_k");
-    let mut parts: Vec<String> = extents.iter().filter(is_shown).map(|(name, n)| format!("{name}={n}")).collect();
+    let extents = extents.iter().filter(is_shown).map(|(name, n)| format!("{name}={n}"));
+    extents.chain(options_text(options)).collect::<Vec<_>>().join(" ")
+}
+
+fn options_text(options: &CallOptions) -> Vec<String> {
+    let mut parts = Vec::new();
     if let Some(scale) = options.scale {
         parts.push(format!("scale={scale}"));
     }
@@ -53,7 +68,7 @@ pub(crate) fn describe(d: Dims, options: &CallOptions) -> String {
     if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
         parts.push(format!("query_offsets={query_offsets:?} key_offsets={key_offsets:?}"));
     }
-    parts.join(" ")
+    parts
 }
 
 /// Both sides of a window, `all` where it is open: `(2, all)`.

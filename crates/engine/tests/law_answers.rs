@@ -119,3 +119,17 @@ fn nan_refutes_what_is_known_and_nothing_else() {
         assert_eq!(answered("f32", f64::NAN, answer), Verdict::Inconclusive, "{answer}");
     }
 }
+
+/// Whichever side of an equation is wrong by itself is what came; the other one is what was expected.
+#[test]
+fn the_side_that_is_wrong_is_what_came() {
+    // A result of V lies between 1 and 2, one of 2V is twice that.
+    let wrong = |doubled: bool| {
+        let is_struck = move |right: &Output| (right.output.data[0] > 2.0) == doubled;
+        verdict(move |_, right| output(if is_struck(&right) { shifted(right) } else { right }))
+    };
+    let (found, place) = wrong(false);
+    assert_eq!((found, place.starts_with("2 * attention(Q, K, V) at")), (Verdict::Fail, true), "{place}");
+    let (found, place) = wrong(true);
+    assert_eq!((found, place.starts_with("attention(Q, K, 2 * V) at")), (Verdict::Fail, true), "{place}");
+}

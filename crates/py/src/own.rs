@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use qkvet_engine::format;
 use qkvet_run::config::TargetEntry;
-use qkvet_run::python::PythonInfo;
+use qkvet_run::python::{PythonInfo, gets_views};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
 use qkvet_spec::{Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor};
 
@@ -18,6 +18,8 @@ pub(crate) struct OwnFunction {
     answered: Py<PyAny>,
     /// Held while it is called: nobody promised that it may be called twice at a time.
     turn: Arc<Mutex<()>>,
+    /// Whether the caller's source puts calls as views.
+    takes_views: bool,
     /// The case that calls belong to.
     case: Option<String>,
     /// Once set, nothing more is asked.
@@ -26,7 +28,7 @@ pub(crate) struct OwnFunction {
 
 impl OwnFunction {
     pub(crate) fn new(answered: Py<PyAny>) -> Self {
-        Self { answered, turn: Arc::default(), case: None, stop: None }
+        Self { answered, turn: Arc::default(), takes_views: false, case: None, stop: None }
     }
 }
 
@@ -56,6 +58,10 @@ impl Target for OwnFunction {
         Some(self.asked(call, Some("transposed")))
     }
 
+    fn puts_views(&self, call: &Call) -> bool {
+        self.takes_views && gets_views(call)
+    }
+
     fn begin(&mut self, case: &str) {
         self.case = Some(case.to_owned());
     }
@@ -81,7 +87,7 @@ pub(crate) fn stoppable(
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
-        let function = OwnFunction { answered, turn: Arc::clone(&turn), case: None, stop: stop.clone() };
+        let function = OwnFunction { answered, turn: Arc::clone(&turn), takes_views, case: None, stop: stop.clone() };
         OpenTarget::live(function, environment.clone())
     };
     let own = OwnTarget::new(open, again).with_views(takes_views);

@@ -17,8 +17,8 @@ pub fn probe(
     declared: &[&Convention],
     catalog: &Catalog,
 ) -> Result<Probe, StartError> {
-    let mut open = target.kind.open()?;
     let meaning = applied(&Meaning::standard(), declared);
+    let mut open = target.kind.open(&meaning)?;
     let probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
     Ok(assembled(&target.name, open.environment, contract, declared, probed, catalog))
 }

@@ -16,7 +16,7 @@ use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kin
 use crate::process::{ExecConfig, Limits, StartError};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
-use crate::repro::{Called, CalledExec, CalledOnnx, CalledPython};
+use crate::repro::{Called, CalledExec, CalledLibrary, CalledOnnx, CalledPython};
 use crate::runner::StoredCall;
 
 /// What stands before the command of a program.
@@ -123,11 +123,11 @@ impl OpenTarget {
 }
 
 impl TargetKind {
-    /// Starts it.
+    /// Starts it. `declared` is what it claims to compute.
     ///
     /// # Errors
     /// A Python target that cannot be loaded.
-    pub fn open(&self) -> Result<OpenTarget, StartError> {
+    pub fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
         let simulator = || Simulator::new(Meaning::standard(), Execution::standard());
         Ok(match self {
             Self::Standard => OpenTarget::live(simulator(), Vec::new()),
@@ -137,7 +137,7 @@ impl TargetKind {
                 let (outputs, missing) = outputs.for_worker();
                 OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) }
             }
-            Self::Recorded(recorded) => recorded.open(),
+            Self::Recorded(recorded) => recorded.open(declared),
             Self::Own(own) => (own.open)(),
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;
@@ -155,12 +155,13 @@ impl TargetKind {
             Self::Library(config) => {
                 let target = config.start()?;
                 let environment = target.describe();
-                OpenTarget::live(target, environment)
+                let called = Called::Library(CalledLibrary::new(config));
+                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
             Self::Onnx(config) => {
-                let target = OnnxTarget::start(config)?;
+                let target = OnnxTarget::start(config, declared.mask)?;
                 let environment = target.describe();
-                let called = Called::Onnx(CalledOnnx::new(config));
+                let called = Called::Onnx(CalledOnnx::new(config, declared.mask));
                 OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
             }
             Self::OnnxBackend(config) => {
@@ -237,6 +238,17 @@ impl TargetKind {
             Self::Library(config) => config.fit(),
             Self::Onnx(config) => OnnxTarget::fit(config),
             _ => None,
+        }
+    }
+
+    /// Whether calls without a mask are put with one that is true everywhere.
+    pub(crate) fn fills_masks(&self) -> bool {
+        match self {
+            Self::Onnx(config) => {
+                OnnxTarget::read(&config.path(), &config.constants).is_ok_and(|model| model.fills_masks())
+            }
+            Self::Recorded(recorded) => recorded.fills_masks(),
+            _ => false,
         }
     }
 

@@ -247,6 +247,11 @@ pub trait Target {
         None
     }
 
+    /// Whether [`Target::call`] hands on views for this call at first: known without asking, also of a call that came to nothing.
+    fn puts_views(&self, _call: &Call) -> bool {
+        false
+    }
+
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}
 

@@ -1,7 +1,9 @@
 //! Expressions: names, literals, operators and statements, by walking the tree.
 
+use std::ops::Range;
+
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{Evidence, tell_shape};
+use qkvet_spec::{Evidence, Verdict, tell_shape};
 
 use super::evaluate::{Evaluator, Stop};
 use super::relation::{Decision, Relation, Sides, decide};
@@ -27,16 +29,26 @@ impl Evaluator<'_> {
             let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
             return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
         }
-        let (x, y) = (self.value(left)?, self.value(right)?);
+        let first = self.session.records.len();
+        let x = self.value(left)?;
+        let second = self.session.records.len();
+        let y = self.value(right)?;
         let (x_text, y_text) = (self.text(left), self.text(right));
         if let (Value::Shape(got), Value::Shape(expected)) = (&x, &y) {
             return Ok(self.same_shape(got, expected, &x_text));
         }
         match op {
-            BinaryOp::Eq => self.relate(Relation::Equal, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::Eq | BinaryOp::SameBits => {
+                let relation = if *op == BinaryOp::Eq { Relation::Equal } else { Relation::SameBits };
+                let decision = self.relate(relation, (&x, &x_text), (&y, &y_text))?;
+                // Either side may be shown as what came: the one that is wrong by itself.
+                let is_right_wrong = decision.verdict == Verdict::Fail
+                    && !self.session.has_wrong(calls(&x, first..second))
+                    && self.session.has_wrong(calls(&y, second..self.session.records.len()));
+                if is_right_wrong { self.relate(relation, (&y, &y_text), (&x, &x_text)) } else { Ok(decision) }
+            }
             BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
             BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::SameBits => self.relate(Relation::SameBits, (&x, &x_text), (&y, &y_text)),
             other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
         }
     }
@@ -159,5 +171,13 @@ impl Evaluator<'_> {
         let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
         let (x, y) = self.align(x, y)?;
         Ok(Value::Matrices(x.zip(&y, combine)))
+    }
+}
+
+/// The calls that a value is made of: one that has a name, or those that were made for it.
+fn calls(value: &Value, made: Range<usize>) -> Range<usize> {
+    match value {
+        Value::Returned(at) => *at..*at + 1,
+        _ => made,
     }
 }

@@ -1,8 +1,10 @@
 //! The calls of one case: put to the target, checked one by one, repeated when the case fails.
 
+use std::ops::Range;
+
 use qkvet_spec::{Call, Evidence, Response, Strides, Target, Tensor, Trouble, Verdict};
 
-use super::call::{CallRecord, check_value, malformed};
+use super::call::{CallRecord, all_verdicts, check_value, malformed};
 use super::relation::{Decision, show_number};
 use crate::interpret::{Expected, References};
 use crate::lowering::Want;
@@ -84,7 +86,7 @@ impl<'a> Session<'a> {
     ) -> Result<usize, Box<Decision>> {
         let output = match self.target.call(&call) {
             Response::Output(output) => *output,
-            other => return Err(Box::new(no_result(label, other))),
+            other => return Err(Box::new(self.without_result(label, call, want, other, expect))),
         };
         let record = CallRecord { label, call, output, want };
         let mut asked = None;
@@ -100,6 +102,29 @@ impl<'a> Session<'a> {
         self.expected.extend(asked);
         self.records.push(record);
         Ok(self.records.len() - 1)
+    }
+
+    /// What a call without a result decides. Where it was put as views, it is put again on contiguous inputs: if those are answered rightly,
+    /// and views once more are not, views are the reason.
+    fn without_result(
+        &mut self,
+        label: String,
+        call: Call,
+        want: Want,
+        response: Response,
+        expect: impl Fn(&Call, Want) -> Expected,
+    ) -> Decision {
+        let kind = std::mem::discriminant(&response);
+        let decision = no_result(label.clone(), response);
+        if yields(decision.verdict) || !self.target.puts_views(&call) {
+            return decision;
+        }
+        let Response::Output(output) = self.target.call_contiguous(&call) else { return decision };
+        let record = CallRecord { label, call, output: *output, want };
+        let is_right = all_verdicts(&record, |want| expect(&record.call, want), |verdict| verdict != Verdict::Fail);
+        let strided = is_right && std::mem::discriminant(&self.target.call(&record.call)) == kind;
+        let evidence = decision.evidence.map(|evidence| Evidence { strided, ..evidence });
+        Decision { evidence, ..decision }
     }
 
     /// Every call so far must have left its arguments as they were.
@@ -173,18 +198,18 @@ impl<'a> Session<'a> {
                 continue;
             };
             let was_view = record.output.handling.strides == Strides::Transposed;
-            let otherwise = match record.output.handling.strides {
-                Strides::Transposed => Some(self.target.call_contiguous(&record.call)),
-                Strides::Contiguous => self.target.call_transposed(&record.call),
-                Strides::Declined => None,
-            };
-            let Some(Response::Output(output)) = otherwise else { continue };
-            if !was_view && output.handling.strides != Strides::Transposed {
-                continue;
-            }
-            let mut other = CallRecord { output: *output, ..record.clone() };
+            let Some(mut other) = in_other_layout(self.target, record) else { continue };
             let decided = check_value(other.asked(), expected);
             if decided.verdict != Verdict::Fail {
+                // Either layout once more: what depends on the calls before looks as if it depended on the layout.
+                let is_wrong = |seen: &CallRecord| check_value(seen.asked(), expected).verdict == Verdict::Fail;
+                let stays = match self.target.call(&record.call) {
+                    Response::Output(output) => is_wrong(&CallRecord { output: *output, ..record.clone() }),
+                    _ => false,
+                };
+                if !stays || in_other_layout(self.target, record).is_none_or(|again| is_wrong(&again)) {
+                    continue;
+                }
                 return Layouts::Depends(Box::new(Evidence { strided: was_view, contiguous: !was_view, ..evidence }));
             }
             if is_same(record, &other) {
@@ -205,6 +230,11 @@ impl<'a> Session<'a> {
             }
         }
         views.map_or(Layouts::Alike, Layouts::BothWrong)
+    }
+
+    /// Whether the result of one of these calls is wrong by itself.
+    pub(super) fn has_wrong(&self, mut calls: Range<usize>) -> bool {
+        calls.any(|at| check_value(self.records[at].asked(), &self.expected[at]).verdict == Verdict::Fail)
     }
 
     /// What the calls' own value checks decide of the results as they are kept now.
@@ -232,6 +262,19 @@ impl<'a> Session<'a> {
         }
         None
     }
+}
+
+/// What a call gives where its inputs lie otherwise in memory; `None` if they cannot, or nothing comes back.
+fn in_other_layout(target: &mut dyn Target, record: &CallRecord) -> Option<CallRecord> {
+    let was_view = record.output.handling.strides == Strides::Transposed;
+    let response = match record.output.handling.strides {
+        Strides::Transposed => target.call_contiguous(&record.call),
+        Strides::Contiguous => target.call_transposed(&record.call)?,
+        Strides::Declined => return None,
+    };
+    let Response::Output(output) = response else { return None };
+    let is_other = was_view || output.handling.strides == Strides::Transposed;
+    is_other.then(|| CallRecord { output: *output, ..record.clone() })
 }
 
 /// What wrong calls give where their inputs lie otherwise in memory.
@@ -421,6 +464,54 @@ mod tests {
         check(&[overwrites(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
     }
 
+    /// Comes to nothing on views and may do so again, and is right or not on contiguous inputs.
+    struct Breaks {
+        on_views: Vec<Response>,
+        contiguous: Response,
+        puts_views: bool,
+    }
+
+    impl Target for Breaks {
+        fn call(&mut self, _: &Call) -> Response {
+            if self.on_views.len() > 1 { self.on_views.remove(0) } else { self.on_views[0].clone() }
+        }
+
+        fn call_contiguous(&mut self, _: &Call) -> Response {
+            self.contiguous.clone()
+        }
+
+        fn puts_views(&self, _: &Call) -> bool {
+            self.puts_views
+        }
+    }
+
+    #[test]
+    fn what_comes_to_nothing_on_views_is_tried_on_contiguous_inputs() {
+        let told = |on_views: &[Response], contiguous: Response, puts_views: bool| {
+            let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
+            let mut target = Breaks { on_views: on_views.to_vec(), contiguous, puts_views };
+            let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut target);
+            (outcome.verdict, outcome.evidence.is_some_and(|evidence| evidence.strided))
+        };
+        let crash = || Response::Crash(String::new().into());
+        let nothings = [
+            (crash(), Verdict::Crash),
+            (Response::Timeout(String::new().into()), Verdict::Timeout),
+            (Response::Broken(String::new().into()), Verdict::Error),
+            (Response::Malformed(String::new()), Verdict::Fail),
+        ];
+        for (nothing, verdict) in nothings {
+            let once = std::slice::from_ref(&nothing);
+            assert_eq!(told(once, returns(2.0), true), (verdict, true), "{nothing:?}");
+            assert_eq!(told(once, returns(2.0), false), (verdict, false), "{nothing:?}");
+            assert_eq!(told(once, returns(2.5), true), (verdict, false), "{nothing:?}");
+            assert_eq!(told(once, nothing.clone(), true), (verdict, false), "{nothing:?}");
+        }
+        // What happened once is no matter of views.
+        assert_eq!(told(&[crash(), returns(2.0)], returns(2.0), true), (Verdict::Crash, false));
+        assert_eq!(told(&[Response::Refused(String::new())], returns(2.0), true), (Verdict::Refused, false));
+    }
+
     /// Answers by where its inputs lie; it is given views if `puts_views`.
     struct Strided {
         puts_views: bool,
@@ -471,6 +562,20 @@ mod tests {
             assert!(evidence.place.starts_with("attention(Q, K, V) at [b=0"), "{}", evidence.place);
         }
         assert_eq!(of_strided(true, 2.0, 2.5).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn what_depends_on_earlier_calls_is_no_matter_of_layout() {
+        let view = |x| Strided { puts_views: true, views: x, contiguous: x }.answer(Strides::Transposed);
+        // Wrong three times, then right for good.
+        let on_views = [2.5, 2.5, 2.5, 2.0].map(view).to_vec();
+        let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
+        let mut target = Breaks { on_views, contiguous: returns(2.0), puts_views: true };
+        let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut target);
+        assert_eq!(
+            (outcome.verdict, outcome.evidence.is_some_and(|evidence| evidence.strided)),
+            (Verdict::Fail, false)
+        );
     }
 
     #[test]

@@ -95,24 +95,24 @@ pub(super) fn exchanged(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
 
 /// A function by its prototype.
 pub(super) struct ByPrototype {
-    pub(super) prototype: Prototype,
+    pub(super) taken: Taken,
     pub(super) function: Function,
+}
+
+/// What a function takes: its parameters, and the order of axes.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    pub(super) prototype: Prototype,
     pub(super) layout: Layout,
 }
 
 impl Door for ByPrototype {
     fn supports(&self) -> Supports {
-        supports_of(&self.prototype)
+        supports_of(&self.taken.prototype)
     }
 
     fn prepare(&self, call: &Posed) -> Result<Prepared, Declined> {
-        self.fits(call)?;
-        let mut prepared = Prepared::default();
-        for parameter in &self.prototype.parameters {
-            let argument = self.argument(parameter, call, &mut prepared)?;
-            prepared.arguments.push(argument);
-        }
-        Ok(prepared)
+        self.taken.prepare(call)
     }
 
     fn invoke(&self, _call: &Posed, prepared: &Prepared, places: &[*mut u8]) -> Result<(), Declined> {
@@ -124,14 +124,25 @@ impl Door for ByPrototype {
         match self.function.call(&values) {
             0 => Ok(()),
             code => {
-                let symbol = &self.prototype.symbol;
+                let symbol = &self.taken.prototype.symbol;
                 Err(Declined::new(Status::Refused, format!("{symbol} returned {code}")))
             }
         }
     }
 }
 
-impl ByPrototype {
+impl Taken {
+    /// The memory of a call, or why it cannot be made.
+    pub(super) fn prepare(&self, call: &Posed) -> Result<Prepared, Declined> {
+        self.fits(call)?;
+        let mut prepared = Prepared::default();
+        for parameter in &self.prototype.parameters {
+            let argument = self.argument(parameter, call, &mut prepared)?;
+            prepared.arguments.push(argument);
+        }
+        Ok(prepared)
+    }
+
     /// Whether the sizes of a call can be said with the parameters that there are.
     fn fits(&self, call: &Posed) -> Result<(), Declined> {
         let (q, k, v) = (call.shape("query"), call.shape("key"), call.shape("value"));

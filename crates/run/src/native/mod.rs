@@ -2,7 +2,7 @@
 //!
 //! [`LibraryConfig`] says what to call, [`NativeWorker`] is the other side: the same binary, started again. A function's
 //! prototype says what it takes (`prototype`, `role`), `door` makes its arguments, or `abi` the struct of a function of ours;
-//! `arena` is the memory, `foreign` makes the call. What
+//! `arena` is the memory, `foreign` makes the call, `written` has the arguments for a script. What
 //! becomes of a worker that dies is the business of `process`.
 
 mod abi;
@@ -15,6 +15,8 @@ mod posed;
 mod prototype;
 mod role;
 mod worker;
+mod written;
 
 pub use config::{LibraryConfig, WORKER_COMMAND};
 pub use worker::NativeWorker;
+pub(crate) use written::{Written, WrittenCall};

@@ -16,7 +16,7 @@ use rustix::process::getpid;
 use super::abi::{ATTENTION, ByStruct, INFO};
 use super::arena::Arena;
 use super::copy::{Children, FORKED, end_copy};
-use super::door::{ByPrototype, Door, exchanged, payloads};
+use super::door::{ByPrototype, Door, Taken, exchanged, payloads};
 use super::foreign::{Function, Loaded, StructFunction, capabilities};
 use super::posed::{Declined, Posed, known_names};
 use super::prototype::Prototype;
@@ -34,7 +34,8 @@ pub struct NativeWorker {
     pub layout: Layout,
 }
 
-/// Memory is used again after so many calls: the same addresses then hold other numbers.
+/// Memory is used for so many calls one after the other, and again after as many turns: the same addresses then hold other numbers.
+const CALLS: usize = 2;
 const TURNS: usize = 3;
 
 impl NativeWorker {
@@ -102,7 +103,8 @@ impl NativeWorker {
         };
         let kinds = prototype.parameters.iter().map(|parameter| parameter.kind);
         let function = Function::new(code, kinds, prototype.returns);
-        Ok((Box::new(ByPrototype { prototype, function, layout: self.layout }), HelloAnswer::default()))
+        let taken = Taken { prototype, layout: self.layout };
+        Ok((Box::new(ByPrototype { taken, function }), HelloAnswer::default()))
     }
 
     fn by_struct(&self, loaded: &Loaded) -> Result<Opened, NotReady> {
@@ -229,9 +231,10 @@ impl Session<'_> {
         let door = self.door.as_ref().ok_or_else(|| Declined::new(Status::Error, "run before hello"))?;
         let call = Posed::read(run, &self.scratch)?;
         let prepared = door.prepare(&call)?;
+        let turn = self.turn / CALLS % TURNS;
         self.turn += 1;
-        let arena = &mut self.arenas[self.turn % TURNS];
-        let places = arena.lay(&prepared.buffers, self.turn % TURNS);
+        let arena = &mut self.arenas[turn];
+        let places = arena.lay(&prepared.buffers, turn);
         let start = Instant::now();
         let process = getpid();
         let ended = door.invoke(&call, &prepared, &places);

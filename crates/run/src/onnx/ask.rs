@@ -204,7 +204,7 @@ impl Model {
             Role::Value => Feed::float(name, &laid_out(&call.value)),
             Role::PastKey => Feed::float(name, &rows(&call.key, 0, past)),
             Role::PastValue => Feed::float(name, &rows(&call.value, 0, past)),
-            Role::Mask => Feed::bool(name, &mask(input, options, d.n_q, d.n_k)?),
+            Role::Mask => Feed::bool(name, &mask(input, options, d.n_q, d.n_k, self.neutral)?),
             Role::Bias => Feed::float(name, &bias(input, call, d.n_q, d.n_k)?),
             Role::KeyLengths => match &options.key_lengths {
                 Some(lengths) => Feed::whole(name, input.element, vec![d.b], lengths),
@@ -246,10 +246,10 @@ fn number(input: &Input, x: f64) -> Result<Feed, String> {
 }
 
 /// The mask of the call, or one that hides nothing, with as many axes as the input has.
-fn mask(input: &Input, options: &CallOptions, n_q: usize, n_k: usize) -> Result<BoolTensor, String> {
+fn mask(input: &Input, options: &CallOptions, n_q: usize, n_k: usize, shown: bool) -> Result<BoolTensor, String> {
     let (shape, data) = match &options.mask {
         Some(mask) => with_axes(input, written_out(&mask.shape, &mask.data, n_q, n_k))?,
-        None => neutral(input, n_q, n_k, true),
+        None => neutral(input, n_q, n_k, shown),
     };
     Ok(BoolTensor { shape, data })
 }

@@ -1,7 +1,7 @@
 //! What a model takes and gives, read off its file: which input is which, and what it has as constants.
 
 use prost::Message;
-use qkvet_spec::Window;
+use qkvet_spec::{Mask, Window};
 
 use super::constants::Constants;
 use super::feed::Element;
@@ -47,6 +47,8 @@ pub struct Model {
     pub others: Vec<String>,
     /// What it always does.
     pub constants: Constants,
+    /// What a call without a mask gives everywhere in place of one.
+    pub neutral: bool,
 }
 
 /// Why a model cannot be called as attention.
@@ -91,9 +93,10 @@ impl Model {
             Some((operator, node)) => (operator, Some(node)),
             None => (Operator::Graph, None),
         };
-        let roles = match node {
-            Some(node) => by_place(operator, node, &inputs)?,
-            None => by_name(&inputs)?,
+        let (roles, neutral) = match node {
+            Some(node) => by_place(&graph, operator, node, &inputs)?,
+            // Whether true attends is not to be seen in plain nodes.
+            None => (by_name(&inputs)?, true),
         };
         let constants = match node {
             Some(node) => of_node(operator, node)?.or(declared),
@@ -103,10 +106,28 @@ impl Model {
         let output = output(&graph, node, weights.as_deref())?;
         let is_other = |name: &&String| **name != output.0 && weights.as_ref() != Some(*name);
         let others = graph.output.iter().map(|output| &output.name).filter(is_other).cloned().collect();
-        let model =
-            Self { operator, output, weights, others, inputs: roles.into_iter().zip(inputs).collect(), constants };
+        let model = Self {
+            operator,
+            output,
+            weights,
+            others,
+            inputs: roles.into_iter().zip(inputs).collect(),
+            constants,
+            neutral,
+        };
         model.check()?;
         Ok(model)
+    }
+
+    /// The same model, which is declared to take masks so: where true hides, a mask of false everywhere hides nothing.
+    #[must_use]
+    pub fn taking(self, mask: Mask) -> Self {
+        Self { neutral: self.neutral && mask != Mask::TrueHides, ..self }
+    }
+
+    /// Whether calls without a mask are put with one that is true everywhere.
+    pub(crate) fn fills_masks(&self) -> bool {
+        self.neutral && self.input(Role::Mask).is_some()
     }
 
     /// The input of a role.
@@ -121,7 +142,8 @@ impl Model {
             let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
             let other = Role::by_name(input).filter(|other| is_main(*other) && is_main(*role) && other != role);
             let against = other.map_or("", |_| " (by its place, not its name)");
-            format!("{}{named} {} {}{against}", role.name(), input.element.name(), input.tell_shape())
+            let hides = if *role == Role::Mask && !self.neutral { " (true hides)" } else { "" };
+            format!("{}{named} {} {}{against}{hides}", role.name(), input.element.name(), input.tell_shape())
         });
         let constants = self.constants.describe();
         let has = if constants.is_empty() { String::new() } else { format!("; constants: {constants}") };
@@ -199,17 +221,52 @@ fn attention_node<'a>(graph: &'a GraphProto, inputs: &[Input]) -> Option<(Operat
     (only.1.input.len() >= 3 && only.1.input[..3].iter().all(is_input)).then_some(only)
 }
 
-fn by_place(operator: Operator, node: &NodeProto, inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
-    let role = |input: &Input| {
-        let place = node.input.iter().position(|name| *name == input.name);
-        place.and_then(|place| operator.role(place, input)).ok_or_else(|| {
-            ModelError::new(
-                format!("input {}: expected one that {} takes itself, got one of another node", input.name, node.op_type),
-                "what is done to it before is not looked at: leave that out, make it a constant, or wrap the model in Python",
-            )
-        })
+/// What each input is, and what a mask is everywhere that hides nothing: a mask may be negated on its way to the operator.
+fn by_place(
+    graph: &GraphProto,
+    operator: Operator,
+    node: &NodeProto,
+    inputs: &[Input],
+) -> Result<(Vec<Role>, bool), ModelError> {
+    let mut neutral = true;
+    let mut role = |input: &Input| {
+        let direct = node.input.iter().position(|name| *name == input.name);
+        if let Some(role) = direct.and_then(|place| operator.role(place, input)) {
+            return Ok(role);
+        }
+        let negated = negations(graph, node, &input.name).filter(|_| input.element == Element::Bool);
+        let of_mask = negated.filter(|(place, _)| operator.role(*place, input) == Some(Role::Mask));
+        let Some((_, is_negated)) = of_mask else {
+            return Err(ModelError::new(
+                format!(
+                    "input {}: expected one that {} takes itself, got one of another node",
+                    input.name, node.op_type
+                ),
+                "of what is done to it before, only Not of a mask is looked at: leave the rest out, make it a constant, or wrap the model in Python",
+            ));
+        };
+        neutral = !is_negated;
+        Ok(Role::Mask)
     };
-    inputs.iter().map(role).collect()
+    let roles = inputs.iter().map(&mut role).collect::<Result<_, _>>()?;
+    Ok((roles, neutral))
+}
+
+/// The place of `node` that an input comes to by way of `Not` alone, and whether it is negated there.
+fn negations(graph: &GraphProto, node: &NodeProto, input: &str) -> Option<(usize, bool)> {
+    let (mut name, mut is_negated) = (input, false);
+    // No longer than the graph, which may go in circles in a file that is wrong.
+    for _ in &graph.node {
+        let not = |other: &&NodeProto| {
+            matches!(other.domain.as_str(), "" | "ai.onnx") && other.op_type == "Not" && other.input == [name]
+        };
+        name = graph.node.iter().find(not)?.output.first()?;
+        is_negated = !is_negated;
+        if let Some(place) = node.input.iter().position(|own| own == name) {
+            return Some((place, is_negated));
+        }
+    }
+    None
 }
 
 fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{Call, Fit, Output, Response, Target};
+use qkvet_spec::{Call, Fit, Mask, Output, Response, Target};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -40,11 +40,11 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 impl OnnxTarget {
-    /// Reads the model, starts the worker and loads the model there.
+    /// Reads the model, starts the worker and loads the model there. `mask` is how it is declared to take masks.
     ///
     /// # Errors
     /// [`StartError`] if the file is no model that can be called as attention, or ONNX Runtime is missing or does not load it.
-    pub fn start(config: &OnnxConfig) -> Result<Self, StartError> {
+    pub fn start(config: &OnnxConfig, mask: Mask) -> Result<Self, StartError> {
         let name = config.name();
         let failed = |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
         let path = config.path();
@@ -59,7 +59,7 @@ impl OnnxTarget {
         let model = Model::read(&bytes, &config.constants)
             .map_err(|ModelError { message, hint }| failed(Some(LoadKind::Signature), message, hint))?;
         let process = ProcessTarget::start(config.launch())?;
-        Ok(Self { process, model, layout: config.layout })
+        Ok(Self { process, model: model.taking(mask), layout: config.layout })
     }
 
     /// What the model of a file takes; `None` if it cannot be read, or takes all extents.

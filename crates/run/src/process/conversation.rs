@@ -43,7 +43,12 @@ pub(crate) struct Question<'a> {
 
 impl Question<'_> {
     fn line(&self, payload: Payload, scratch: &Scratch) -> Result<Vec<u8>, String> {
-        let request = Request::Run(run_request(self.seq, self.case, self.call, scratch, payload));
+        let request = Request::Run(run_request(
+            self.seq,
+            self.case,
+            self.call,
+            Some(scratch).filter(|_| payload == Payload::File),
+        ));
         let Some(tweak) = self.tweak else { return line(&request).map_err(|error| error.to_string()) };
         let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
         tweak(&mut request);

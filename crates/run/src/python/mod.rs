@@ -12,4 +12,4 @@ pub(crate) use config::A_LAYER;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
 pub(crate) use place::{place_of, source_place};
 pub use target::{CALLER, PythonTarget};
-pub(crate) use views::gets_views;
+pub use views::gets_views;

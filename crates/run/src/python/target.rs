@@ -4,6 +4,7 @@ use qkvet_spec::{Call, Response, Target};
 use serde::Serialize;
 
 use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
+use super::views::gets_views;
 use crate::process::{Launch, ProcessTarget, Program, StartError};
 use crate::wire::{WireError, quoted};
 
@@ -101,6 +102,10 @@ impl Target for PythonTarget {
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
         let asked = || self.process.call_with(call, &|message| message["lies"] = "transposed".into());
         self.info.takes_views().then(asked)
+    }
+
+    fn puts_views(&self, call: &Call) -> bool {
+        self.info.takes_views() && gets_views(call)
     }
 
     fn begin(&mut self, case: &str) {

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Response, SourcePlace, Target};
+use qkvet_spec::{Call, Meaning, Response, SourcePlace, Target};
 
 use super::Joined;
 use super::recording::{contiguous_id, transposed_id};
 use super::response::Answered;
+use crate::python::gets_views;
 use crate::repro::Called;
 use crate::runner::StoredCall;
 use crate::target::{OpenTarget, OwnTarget, TargetKind};
@@ -92,6 +93,11 @@ impl Recorded {
         }
     }
 
+    /// Whether calls without a mask were put with one that is true everywhere.
+    pub(crate) fn fills_masks(&self) -> bool {
+        self.called.as_ref().is_some_and(Called::fills_masks)
+    }
+
     /// Where the target is defined, as the first of the shards saw it.
     pub(crate) fn source(&self) -> Option<SourcePlace> {
         self.source.clone()
@@ -99,7 +105,7 @@ impl Recorded {
 
     /// Whether a program answered, which says itself what it runs on.
     pub(crate) fn is_program(&self) -> bool {
-        matches!(self.called, Some(Called::Exec(_)))
+        matches!(self.called, Some(Called::Exec(_) | Called::Library(_)))
     }
 
     /// How a Python target was called.
@@ -108,10 +114,11 @@ impl Recorded {
     }
 
     /// A target that answers from it.
-    pub(crate) fn open(self: &Arc<Self>) -> OpenTarget {
+    pub(crate) fn open(self: &Arc<Self>, declared: &Meaning) -> OpenTarget {
         let unanswered = Arc::new(AtomicBool::new(false));
         let target = RecordedTarget {
             recorded: Arc::clone(self),
+            declared: declared.clone(),
             given: BTreeMap::new(),
             live: None,
             ended: false,
@@ -126,9 +133,9 @@ impl Recorded {
     }
 
     /// Starts the live target, which has to be what the shards ran on.
-    fn open_live(&self) -> Option<OpenTarget> {
+    fn open_live(&self, declared: &Meaning) -> Option<OpenTarget> {
         let kind = self.live.as_ref()?;
-        let opened = match kind.open() {
+        let opened = match kind.open(declared) {
             Ok(open) if open.environment == self.environment => return Some(open),
             Ok(open) => format!(
                 "environment: expected {}, as of the shards, got {}",
@@ -145,6 +152,8 @@ impl Recorded {
 /// Gives the recorded answers, those to one call in order and then from the first again.
 pub struct RecordedTarget {
     recorded: Arc<Recorded>,
+    /// What the live target is told that it claims to compute.
+    declared: Meaning,
     /// How often each call of this case was answered.
     given: BTreeMap<String, usize>,
     live: Option<OpenTarget>,
@@ -167,7 +176,7 @@ impl RecordedTarget {
             }
         }
         if self.live.is_none() && self.recorded.trouble().is_none() {
-            self.live = self.recorded.open_live();
+            self.live = self.recorded.open_live(&self.declared);
         }
         if let Some(live) = &mut self.live {
             let response = ask(live.target.as_mut());
@@ -195,6 +204,10 @@ impl Target for RecordedTarget {
         }
         let none = || Response::NotAsked("the target is handed no views".to_owned());
         Some(self.answer(transposed_id(call), |live| live.call_transposed(call).unwrap_or_else(none)))
+    }
+
+    fn puts_views(&self, call: &Call) -> bool {
+        self.recorded.takes_views() && gets_views(call)
     }
 
     /// Every case hears the same, whichever worker asks and in whatever order.

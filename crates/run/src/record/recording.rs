@@ -115,6 +115,10 @@ impl Target for RecordingTarget {
         Some(self.kept(transposed_id(call), response))
     }
 
+    fn puts_views(&self, call: &Call) -> bool {
+        self.target.puts_views(call)
+    }
+
     fn begin(&mut self, case: &str) {
         self.target.begin(case);
     }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::Call;
+use qkvet_spec::{Call, Mask};
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, ExecCaller, Ground, OnnxCaller, PythonCaller};
+use super::{Caller, ExecCaller, Ground, LibraryCaller, OnnxCaller, PythonCaller};
+use crate::native::{LibraryConfig, WrittenCall};
 use crate::onnx::{Constants, Model, OnnxConfig, OnnxTarget};
 use crate::process::ExecConfig;
 use crate::python::{self, Layout, PythonConfig, PythonInfo};
@@ -20,6 +21,8 @@ pub enum Called {
     Exec(CalledExec),
     /// A model of ONNX.
     Onnx(CalledOnnx),
+    /// A function of a shared library.
+    Library(CalledLibrary),
 }
 
 /// A Python function.
@@ -59,23 +62,55 @@ pub struct CalledOnnx {
     pub(super) layout: Layout,
     /// Options that are constants of it, as they were declared.
     constants: Vec<String>,
+    /// How it is declared to take masks.
+    mask: Mask,
     limit_s: f64,
 }
 
+/// A function of a shared library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledLibrary {
+    /// Its file.
+    pub(super) library: PathBuf,
+    /// The prototype of the function; none: it takes the struct of ours.
+    prototype: Option<String>,
+    pub(super) layout: Layout,
+    limit_s: f64,
+}
+
+impl CalledLibrary {
+    pub(crate) fn new(config: &LibraryConfig) -> Self {
+        Self {
+            library: config.folder.join(&config.library),
+            prototype: config.prototype.clone(),
+            layout: config.layout,
+            limit_s: config.limits.timeout.as_secs_f64(),
+        }
+    }
+
+    /// How its function is called; `None` for a prototype that is none.
+    fn call(&self) -> Option<Option<WrittenCall>> {
+        let written = |prototype: &String| WrittenCall::new(prototype, self.layout);
+        self.prototype.as_ref().map_or(Some(None), |prototype| written(prototype).map(Some))
+    }
+}
+
 impl CalledOnnx {
-    pub(crate) fn new(config: &OnnxConfig) -> Self {
+    pub(crate) fn new(config: &OnnxConfig, mask: Mask) -> Self {
         Self {
             model: config.path(),
             device: config.device.clone(),
             layout: config.layout,
             constants: config.declared.clone(),
+            mask,
             limit_s: config.limits.timeout.as_secs_f64(),
         }
     }
 
     /// What the model takes; `None` if it is not there any more.
     fn model(&self) -> Option<Model> {
-        OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?).ok()
+        Some(OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?).ok()?.taking(self.mask))
     }
 }
 
@@ -105,7 +140,8 @@ impl Called {
         match self {
             Self::Python(CalledPython { limit_s, .. })
             | Self::Exec(CalledExec { limit_s, .. })
-            | Self::Onnx(CalledOnnx { limit_s, .. }) => *limit_s,
+            | Self::Onnx(CalledOnnx { limit_s, .. })
+            | Self::Library(CalledLibrary { limit_s, .. }) => *limit_s,
         }
     }
 
@@ -120,12 +156,18 @@ impl Called {
         matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
     }
 
-    /// How a script calls it; `None` for a reference to a function that is none, or a model that is gone.
+    /// Whether calls without a mask are put with one that is true everywhere.
+    pub(crate) fn fills_masks(&self) -> bool {
+        matches!(self, Self::Onnx(called) if called.model().is_some_and(|model| model.fills_masks()))
+    }
+
+    /// How a script calls it; `None` for a reference to a function that is none, a prototype that is none, or a model that is gone.
     pub(crate) fn caller<'a>(&'a self, ground: Ground<'a>) -> Option<Box<dyn Caller + 'a>> {
         Some(match self {
             Self::Python(called) => Box::new(PythonCaller { called, target: called.target.parse().ok()?, ground }),
             Self::Exec(called) => Box::new(ExecCaller { called, ground }),
             Self::Onnx(called) => Box::new(OnnxCaller { called, model: called.model()?, ground }),
+            Self::Library(called) => Box::new(LibraryCaller { called, call: called.call()?, ground }),
         })
     }
 }

@@ -1,28 +1,11 @@
 # The program speaks qkvet-wire/1: one JSON object a line, on its standard input and output.
 
 SEQ = 0  # number of the last request
-SIZES = {"float64": "d", "float32": "f", "float16": "e", "int64": "q"}
 
 
 def pack(dtype, data):
-    """Storage bits in base64 of numbers that are exact in the format; what is packed already stays as it is."""
-    if isinstance(data, str):
-        return data
-    if dtype == "bool":
-        raw = bytes(data)
-    elif dtype == "bfloat16":  # the upper half of float32
-        raw = b"".join(struct.pack("<f", x)[2:] for x in data)
-    else:
-        raw = struct.pack("<%d%s" % (len(data), SIZES[dtype]), *data)
-    return base64.b64encode(raw).decode("ascii")
-
-
-def unpack(dtype, data):
-    raw = base64.b64decode(data)
-    if dtype == "bfloat16":
-        return [struct.unpack("<f", b"\0\0" + raw[at : at + 2])[0] for at in range(0, len(raw), 2)]
-    size = struct.calcsize("<" + SIZES[dtype])
-    return list(struct.unpack("<%d%s" % (len(raw) // size, SIZES[dtype]), raw))
+    """The storage bits in base64."""
+    return base64.b64encode(storage(dtype, data)).decode("ascii")
 
 
 def exchange(message):
@@ -78,7 +61,7 @@ def ask(call):
     answer = {"changed": reply.get("inputs_unchanged") is False}
     for name, tensor in reply["tensors"].items():
         known = tensor["dtype"] == "bfloat16" or tensor["dtype"] in SIZES
-        numbers = unpack(tensor["dtype"], tensor["data"]) if known else None
+        numbers = decoded(tensor["dtype"], base64.b64decode(tensor["data"])) if known else None
         answer[name] = tensor["dtype"], tuple(tensor["shape"]), numbers
         if known and len(numbers) != math.prod(tensor["shape"]):
             raise RuntimeError("%s: %d elements for shape %s" % (name, len(numbers), tensor["shape"]))

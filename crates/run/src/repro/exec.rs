@@ -8,7 +8,7 @@ use super::called::CalledExec;
 use super::literal::{Style, Whole, options, string};
 use super::{Caller, Ground};
 
-const EXEC: &str = include_str!("exec.py");
+const EXEC: &str = concat!(include_str!("storage.py"), include_str!("exec.py"));
 
 /// A program.
 pub(crate) struct ExecCaller<'a> {

@@ -1,5 +1,6 @@
 import atexit
 import base64
+import ctypes
 import faulthandler
 import importlib
 import importlib.util
@@ -12,4 +13,5 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from math import inf, nan

@@ -7,13 +7,15 @@
 mod called;
 mod calls;
 mod exec;
+mod library;
 mod literal;
 mod onnx;
 mod python;
 
-pub(crate) use called::{Called, CalledExec, CalledOnnx, CalledPython};
+pub(crate) use called::{Called, CalledExec, CalledLibrary, CalledOnnx, CalledPython};
 pub(crate) use calls::{JudgedCall, judged_calls};
 pub(crate) use exec::ExecCaller;
+pub(crate) use library::LibraryCaller;
 pub(crate) use onnx::OnnxCaller;
 pub(crate) use python::PythonCaller;
 

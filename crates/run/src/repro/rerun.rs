@@ -14,6 +14,7 @@ use super::calls::{JudgedCall, JudgedResult};
 use super::literal::Style;
 use super::*;
 use crate::flash::Flash;
+use crate::native::LibraryConfig;
 use crate::process::ExecConfig;
 use crate::python::{PythonConfig, PythonTarget};
 
@@ -166,4 +167,25 @@ fn a_program_is_given_every_option_again() {
     assert!(compiled.expect("cc").success());
     let config = ExecConfig::new(&program.display().to_string(), folder.path()).expect("a command");
     check(&python, &Called::Exec(CalledExec::new(&config)));
+}
+
+/// Builds `source` of the test fixtures as a shared library in the folder.
+#[cfg(unix)]
+fn library(folder: &Path, source: &str) -> LibraryConfig {
+    let fixture = format!("{EXAMPLES}/../tests/fixtures/native/{source}");
+    let compiled = Command::new("cc")
+        .args(["-std=c99", "-O1", "-shared", "-fPIC", "-o"])
+        .arg(folder.join("libx.so"))
+        .args([&fixture, "-lm"])
+        .status();
+    assert!(compiled.expect("cc").success());
+    LibraryConfig::new("libx.so", folder, "qkvet".into())
+}
+
+#[test]
+#[cfg(unix)]
+fn a_library_is_given_every_option_again() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    check(&python, &Called::Library(CalledLibrary::new(&library(folder.path(), "abi.c"))));
 }

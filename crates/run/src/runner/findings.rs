@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use qkvet_diagnose::{describe_call, describe_inputs, smallest, together};
+use qkvet_diagnose::{describe_case, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
 
 use super::example::{Telling, example, picture};
+use super::filled::is_of_masks;
 use super::groups::{Group, broken, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
@@ -40,21 +41,26 @@ pub(super) struct Scene<'r, 'a> {
     pub(super) conventions: &'r [&'a Convention],
 }
 
-/// One finding for each undeclared convention; the scene is the one in which it was not yet known.
+/// One finding for each undeclared convention; the scene is the one in which it was not yet known. Cases `beside` have no mask and were put
+/// with one.
 pub(super) fn conventions(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,
     found: &[&Convention],
+    beside: &[usize],
 ) -> Result<Vec<Told>, RunError> {
     let failing = failing(scene.done);
     let mut findings = Vec::new();
     for convention in found {
         // A case without the convention's option cannot show it.
         let uses = |at: &usize| convention.option.is_none_or(|option| scene.cases[*at].uses(option));
-        let group = Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
+        let mut group = Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
         let alone = convention.meaning.apply(scene.meaning);
         let shown = shown_by(scene, pass, &group.members, &alone)?;
         if let Some(start) = shown.or_else(|| representative(scene, &group.members)) {
+            if is_of_masks(convention) {
+                group.tell_filled(beside);
+            }
             findings.extend(finding(scene, pass, &group, start, Some(&alone))?.map(|finding| (finding, group.members)));
         }
     }
@@ -131,6 +137,11 @@ fn is_relation(done: &Done) -> bool {
     done.evidence.as_ref().is_some_and(|evidence| evidence.relation)
 }
 
+/// What is wrong with the form of a result, if it is its form.
+fn form(done: &Done) -> Option<&str> {
+    done.evidence.as_ref().and_then(|evidence| evidence.form.as_deref())
+}
+
 /// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the fewest of the
 /// less ordinary options, then the smallest.
 fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
@@ -143,7 +154,7 @@ fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
 }
 
 /// The finding of a group, starting from one of its cases. Its witness is the smallest input that fails for the same
-/// reason: the same verdict, the relation if it was one, the same fault, and for a convention nothing once `alone` is
+/// reason: the same verdict, the relation if it was one, the same form, the same fault, and for a convention nothing once `alone` is
 /// granted.
 fn finding(
     scene: &Scene<'_, '_>,
@@ -167,7 +178,9 @@ fn finding(
             // Nobody answers, so nobody will: what was found so far is the witness.
             ends = SHRINK_ENDS;
         }
-        let is_other = done.right_on() != first.right_on() || (is_relation(first) && !is_relation(&done));
+        let is_other = done.right_on() != first.right_on()
+            || form(&done) != form(first)
+            || (is_relation(first) && !is_relation(&done));
         if done.verdict != group.verdict || is_other {
             return Ok(false);
         }
@@ -246,9 +259,8 @@ fn describe(
         convention: alone,
     });
     let picture = telling.as_ref().and_then(|telling| picture(scene, group, telling));
-    if let Some((at, _)) = &picture {
-        keep_member(scene, pass, *at);
-    }
+    let looked_at = picture.iter().map(|(at, _)| *at).chain(group.beside.iter().copied());
+    looked_at.for_each(|at| keep_member(scene, pass, at));
     Ok(Some(Finding {
         kind: if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict },
         verdict: group.verdict,
@@ -260,7 +272,7 @@ fn describe(
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
         known: 0,
-        witness: Witness { case: id, call: describe_call(&case), inputs: describe_inputs(law, &case), token },
+        witness: Witness { case: id, call: describe_case(law, &case), inputs: describe_inputs(law, &case), token },
         evidence,
         boundary: boundary_of(scene, group),
         reading: if group.on_views { None } else { reading(scene, pass, group) },

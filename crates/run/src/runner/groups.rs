@@ -8,13 +8,15 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{CallOption, Contract, Convention, Execution, Fault, Verdict};
 
 use super::findings::Scene;
-use super::layout::by_layout;
+use super::layout::{by_layout, layout_lines};
 use super::pass::Done;
 use super::planned::Planned;
 use super::{evidence, failing};
 
 /// Title of wrong values that no fault explains.
 pub const UNEXPLAINED: &str = "wrong results that no known fault explains";
+/// Cases beside a fault that are named.
+const MOST_BESIDE: usize = 3;
 /// What a target says may be long.
 const LONGEST_TITLE: usize = 240;
 
@@ -29,11 +31,22 @@ pub(super) struct Group<'a> {
     pub(super) members: Vec<usize>,
     /// Whether it is about what views gave beside a fault that contiguous inputs show.
     pub(super) on_views: bool,
+    /// Further cases that its cause speaks of.
+    pub(super) beside: Vec<usize>,
 }
 
 impl<'a> Group<'a> {
     pub(super) fn plain(verdict: Verdict, title: String, members: Vec<usize>) -> Self {
-        Self { verdict, title, faults: Vec::new(), cause: None, hint: None, members, on_views: false }
+        Self {
+            verdict,
+            title,
+            faults: Vec::new(),
+            cause: None,
+            hint: None,
+            members,
+            on_views: false,
+            beside: Vec::new(),
+        }
     }
 
     /// The failing cases that a fault explains, or two together.
@@ -47,12 +60,28 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Says that so many further cases use the same options and are explained by nothing.
-    fn tell_beside(&mut self, scene: &Scene<'_, '_>, others: usize) {
+    /// Says that further cases use the same options and are explained by nothing, the first of them by their ids.
+    fn tell_beside(&mut self, scene: &Scene<'_, '_>, others: &[usize]) {
         let options = names(&shared(scene, &self.members));
-        let (cause, use_it) = (self.cause.take().unwrap_or_default(), if others == 1 { "uses" } else { "use" });
-        let them = if others == 1 { "it" } else { "them" };
-        self.cause = Some(format!("{cause}; {others} more {use_it} {options} too, and no known fault explains {them}"));
+        let cause = self.cause.take().unwrap_or_default();
+        let n = others.len();
+        let (use_it, them, case) = if n == 1 { ("uses", "it", "case") } else { ("use", "them", "cases") };
+        let named = &others[..n.min(MOST_BESIDE)];
+        let ids = named.iter().map(|at| scene.done[*at].id.as_str()).collect::<Vec<_>>().join(", ");
+        let more = if n > named.len() { format!(" and {} more", n - named.len()) } else { String::new() };
+        self.cause = Some(format!(
+            "{cause}; {n} more {use_it} {options} too, and no known fault explains {them} ({case} {ids}{more})"
+        ));
+        self.beside.extend(named);
+    }
+
+    /// Adds cases without a mask that were put with one, which is right for them by the convention.
+    pub(super) fn tell_filled(&mut self, filled: &[usize]) {
+        if let (Some(cause), false) = (&mut self.cause, filled.is_empty()) {
+            let n = filled.len();
+            *cause += &format!("; {n} without a mask got one of true, for the target takes a mask in every call");
+            self.members.extend(filled);
+        }
     }
 
     /// The failing cases that use the option of an undeclared convention.
@@ -106,7 +135,7 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     for group in unexplained(scene, &left) {
         let named = groups.iter_mut().find(|named| is_beside(scene, named, &group));
         match named {
-            Some(named) => named.tell_beside(scene, group.members.len()),
+            Some(named) => named.tell_beside(scene, &group.members),
             None => rest.push(group),
         }
     }
@@ -215,10 +244,14 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         };
         let said = said.lines().next().unwrap_or_default();
         let said: &str = &said.chars().take(LONGEST_TITLE).collect::<String>();
+        let layout = one.evidence.as_ref().and_then(layout_lines);
         let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        match groups.iter_mut().find(|(known, group)| *known == key && group.cause.is_some() == layout.is_some()) {
             Some((_, group)) => group.members.push(at),
-            None => groups.push((key, Group::plain(verdict, said.to_owned(), vec![at]))),
+            None => {
+                let (cause, hint) = layout.unzip();
+                groups.push((key, Group { cause, hint, ..Group::plain(verdict, said.to_owned(), vec![at]) }));
+            }
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()

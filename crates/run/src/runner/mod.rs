@@ -2,6 +2,7 @@
 //! smallest witnesses. What it does is told as events; what it found is one [`Summary`].
 
 mod example;
+mod filled;
 mod findings;
 mod groups;
 mod layout;
@@ -27,6 +28,7 @@ use crate::process::StartError;
 use crate::python::{place_of, source_place};
 use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
+use filled::filled;
 use findings::Scene;
 pub use groups::UNEXPLAINED;
 pub(crate) use groups::{cause_lines, convention_lines};
@@ -132,10 +134,11 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     if !found.is_empty() {
         events(Event::Notice(format!("judging again as if {} were declared", store::names(&found).join(", "))));
         let under = applied(&declared, &found);
-        let again = pass.judge(&cases, &under, &mut |_, _| {})?;
+        let mut again = pass.judge(&cases, &under, &mut |_, _| {})?;
         if consistent(&done, &again) && settles(&found, &cases, &done, &again) {
             let scene = Scene { config, cases: &cases, done: &done, meaning: &declared, conventions: &conventions };
-            explained = findings::conventions(&scene, &mut pass, &found)?;
+            let beside = filled(config, &cases, &found, &under, &mut again);
+            explained = findings::conventions(&scene, &mut pass, &found, &beside)?;
             done = again;
             meaning = under;
             conventions.extend(found);
@@ -201,9 +204,11 @@ fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Ve
     cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
-/// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in memory: that is their cause.
+/// Numbers of the cases that failed, but for those whose cause is known: their inputs were only to lie otherwise in memory, or a convention
+/// explains them.
 fn failing(done: &[Done]) -> Vec<usize> {
-    (0..done.len()).filter(|at| done[*at].verdict == Verdict::Fail && done[*at].right_on().is_none()).collect()
+    let is_open = |done: &Done| done.verdict == Verdict::Fail && done.right_on().is_none() && !done.explained;
+    (0..done.len()).filter(|at| is_open(&done[*at])).collect()
 }
 
 /// Those of the given cases whose calls were recorded, thinned out evenly to the limit.

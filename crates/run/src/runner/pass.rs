@@ -12,6 +12,7 @@ use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
 use super::store::{Store, StoreError};
 use super::{RunConfig, RunError};
+use crate::conventions::meaning_of;
 use crate::record::{RecordingTarget, Sharding, files_of};
 use crate::repro::Called;
 use crate::target::OpenTarget;
@@ -36,6 +37,8 @@ pub(super) struct Done {
     pub(super) ended: bool,
     /// Hash of what its calls gave, if that was asked for and it passed.
     pub(super) digest: Option<String>,
+    /// Whether it failed for a convention that has a finding.
+    pub(super) explained: bool,
     /// Why a call was not made, if one was not: the target cannot be asked any more.
     pub(super) unasked: Option<String>,
 }
@@ -61,7 +64,8 @@ impl<'a> Pass<'a> {
             // Before it is loaded: a file that changes meanwhile is no file of another version then.
             recording.set_files(files_of(&config.target.kind));
         }
-        let workers = (0..jobs).map(|_| config.target.kind.open()).collect::<Result<Vec<_>, _>>()?;
+        let declared = meaning_of(&config.conventions);
+        let workers = (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
         let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
@@ -216,6 +220,7 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         handling: Handling::default(),
         ended: false,
         digest: None,
+        explained: false,
         unasked: None,
     })
 }
@@ -270,6 +275,7 @@ fn one(
         handling,
         ended,
         digest,
+        explained: false,
         unasked: None,
     })
 }

@@ -36,7 +36,12 @@ pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<St
     let place = |at: usize| {
         let case = &scene.cases[at];
         let options = CallOption::ALL.into_iter().filter(|option| case.uses(*option)).collect();
-        Place { dims: case.dims(), dtype: case.dtype(), options }
+        // The call that is wrong may have other extents than the case, such as fewer keys.
+        let done = &scene.done[at];
+        let shown = done.evidence.as_ref().map_or("", |evidence| evidence.place.as_str());
+        let wrong = done.calls.iter().find(|record| shown.starts_with(&record.label));
+        let dims = wrong.filter(|record| record.call.misfit().is_none()).map(|record| record.call.dims());
+        Place { dims: dims.unwrap_or(case.dims()), dtype: case.dtype(), options }
     };
     let laws: BTreeSet<&str> = group.members.iter().map(|at| scene.cases[*at].law()).collect();
     let is_right = |at: &usize| scene.done[*at].verdict == Verdict::Pass && laws.contains(scene.cases[*at].law());

@@ -164,6 +164,7 @@ mod tests {
             handling: qkvet_spec::Handling::default(),
             ended,
             digest: None,
+            explained: false,
             unasked: None,
         }
     }

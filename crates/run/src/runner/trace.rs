@@ -19,14 +19,12 @@ const MOST_SHOWN_BYTES: usize = 64 << 10;
 /// How the place of changed inputs begins; the call follows.
 const INPUTS_OF: &str = "inputs of ";
 
-/// What is wrong with the form of what is no array.
-const KIND_OF_RESULT: &str = "kind of result";
-
 /// Said of a call that was answered.
 const WERE_VIEWS: &str =
     "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
 
-/// Said of a call that gave nothing, which may have come to its end on contiguous inputs after it raised an exception on views.
+/// Said of a call of a law of refusal that gave nothing, which may have come to its end on contiguous inputs after it raised an exception
+/// on views.
 const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried";
 
 /// A case that shows a finding.
@@ -82,8 +80,8 @@ fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Co
     judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()
 }
 
-/// What is to be said of the call that decided if it was put as views. Wrong numbers are asked again on contiguous inputs, and have
-/// a finding of their own.
+/// What is to be said of the call that decided if it was put as views. What is wrong with its answer is asked again on contiguous inputs;
+/// whether inputs are changed, and what becomes of a call that has to be refused, is not.
 fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<&'static str> {
     let evidence = seen.shown.evidence.as_ref()?;
     if let Some(label) = evidence.place.strip_prefix(INPUTS_OF) {
@@ -91,9 +89,9 @@ fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<&'static str> {
         let changed = records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
         return (changed.output.handling.strides == Strides::Transposed).then_some(WERE_VIEWS);
     }
-    let gave_nothing = matches!(seen.verdict, Verdict::Crash | Verdict::Timeout)
-        || evidence.broke_protocol
-        || evidence.form.as_deref() == Some(KIND_OF_RESULT);
+    let is_refusal = seen.law.law.misfit.is_some();
+    let gave_nothing =
+        is_refusal && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
     let decided = calls.iter().find(|call| call.label == evidence.place)?;
     (gave_nothing && decided.strided).then_some(WERE_VIEWS_FIRST)
 }
@@ -189,7 +187,7 @@ fn write_script(
     let caller = called.caller(Ground { current: &current, root: &root })?;
     let story = Story {
         case: seen.id,
-        summary: qkvet_diagnose::describe_call(seen.case),
+        summary: qkvet_diagnose::describe_case(seen.law, seen.case),
         law: seen.law,
         verdict: seen.verdict,
         title: seen.title,

@@ -23,9 +23,9 @@ pub(crate) fn hello(scratch: &Scratch, python: Option<serde_json::Map<String, se
     }
 }
 
-/// The request that asks for one call. An option that the call leaves out is not named. With [`Payload::File`] large tensors
+/// The request that asks for one call. An option that the call leaves out is not named. With a folder for `files` large tensors
 /// go as files, as long as those can be written.
-pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, scratch: &Scratch, payload: Payload) -> Run {
+pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, files: Option<&Scratch>) -> Run {
     let options = &call.options;
     let params = Params {
         scale: options.scale,
@@ -40,9 +40,8 @@ pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, scratch: &S
     let mut tensors = BTreeMap::new();
     let mut add = |name: &str, (dtype, shape, bits): (WireDtype, &[usize], Vec<u8>)| {
         let shape = shape.to_vec();
-        let file = (payload == Payload::File && bits.len() > INLINE_LIMIT)
-            .then(|| scratch.write(&format!("{seq}-{name}.bin"), &bits))
-            .flatten();
+        let file = files.filter(|_| bits.len() > INLINE_LIMIT);
+        let file = file.and_then(|files| files.write(&format!("{seq}-{name}.bin"), &bits));
         let data = file.is_none().then(|| BASE64.encode(&bits));
         tensors.insert(name.to_owned(), WireTensor { dtype, shape, data, file, offset: None });
     };

@@ -17,7 +17,7 @@ pub(super) const UNCODED: [Uncoded; 3] = [
         name: "memory-layout",
         titles: &[LAYOUT],
         text: "\
-A Python function gets query, key and value of about half of the shapes as views of which heads and positions lie exchanged in memory, as projections leave them, and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs.
+A Python function gets query, key and value of about half of the shapes as views of which heads and positions lie exchanged in memory, as projections leave them, and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs. A crash, a hang or a broken protocol on views is put again too, and says so where contiguous inputs are the end of it.
 To do: read through the strides, or copy what is not contiguous. A function that raises an exception on views is given contiguous inputs; that is not held against it",
     },
     Uncoded {
