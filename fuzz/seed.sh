@@ -7,7 +7,7 @@ qkvet=$(realpath "${1:-target/debug/qkvet}")
 corpus=$PWD/fuzz/corpus
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-for target in specs config wire cases archives reports; do mkdir -p "$corpus/$target"; done
+for target in specs config wire cases archives exams reports; do mkdir -p "$corpus/$target"; done
 
 # Each file under a name of its content: names that occur twice do not matter, and a second run adds nothing.
 keep() {
@@ -22,6 +22,7 @@ printf 'profiles:\n  a: {suite: core, laws: [x], dtypes: [float32], seed: 1, tim
 
 printf 'known:\n  - {target: "a.py:f", law: causal-*, dtype: float16, finding: QK301, reason: so, expires: 2027-01-31}\n' >"$corpus/config/known"
 
+find specs/exams -name '*.yaml' | keep exams
 cd "$made"
 for format in json npz safetensors onnx-node-tests; do
     "$qkvet" export smoke --dtype float32,bfloat16 --format $format --out $format >export.log 2>&1
@@ -42,6 +43,18 @@ for fault in gqa-modulo causal-upper-left weights-not-normalized window-off-by-o
     done
 done
 
+# Keys, templates filled with the first key's answers in three formats, a worked solution.
+for set in tiny-head cs114b-written-4 cs189-discussion-10; do
+    "$qkvet" exam build $set --variants 2 --seed 7 --out exam-$set >build.log 2>&1
+    find exam-$set/key -name '*.json' -size -64k | keep exams
+    find exam-$set/student -name '*.answers.yaml' | keep exams
+done
+"$qkvet" exam new --solution solution.yaml >build.log 2>&1 && echo solution.yaml | keep exams
+printf 'exam: x\nvariant: 1\nstudent: Ada\nanswers:\n  1a: [[1, 0.5], [1/3, exp(1/2)]]\n  1b: 1 2; 3 4\n  1c: 3, 1, 2\n  2a: sqrt(2)/2\n  3a: a\n' >"$corpus/exams/submission-yaml"
+printf '[{"student":"Ada","exam":"x","variant":1,"answers":{"1a":[[1,0.5],[0.25,"1/3"]],"1b":"1 2; 3 4","2a":"sqrt(2)"}}]' >"$corpus/exams/submission-json"
+printf 'student,variant,1a,1b,2a\nAda,1,"[[1,0.5],[0.25,1/3]]",1 2; 3 4,exp(1)\n' >"$corpus/exams/submission-csv"
+printf '{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","metadata":{"qkvet":{"part":"1a"}},"source":["[[1, 0.5],\\n"," [0.25, 1/3]]"],"outputs":[]}]}' >"$corpus/exams/submission-ipynb"
+
 env -u CI "$qkvet" snapshot record builtin:fault/gqa-modulo --suite smoke --law value --dtype float32 -q --snapshot s.yaml >check.log 2>&1
 echo s.yaml | keep config
 
@@ -53,6 +66,6 @@ answer unsupported '{"seq":7,"status":"unsupported","reason":"head_dim 256 > 128
 answer refused '{"seq":7,"status":"refused","reason":"n_k must be > 0"}'
 answer error '{"seq":7,"status":"error","reason":"CUDA error 700","fatal":true}'
 
-for target in specs config wire cases archives reports; do
+for target in specs config wire cases archives exams reports; do
     echo "$target: $(find "$corpus/$target" -type f | wc -l) files"
 done

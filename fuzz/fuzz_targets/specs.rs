@@ -11,8 +11,6 @@ fuzz_target!(|source: &str| {
     let _ = parse_yaml::<Convention>("x.yaml", source);
     let _ = parse_yaml::<Contract>("x.yaml", source);
     let _ = parse_yaml::<Modifier>("x.yaml", source);
-    #[cfg(feature = "exams")]
-    let _ = qkvet_exam::question::ProblemSet::from_yaml("x.yaml", source);
     if let Ok(suite) = parse_yaml::<Suite>("x.yaml", source) {
         let _ = check_suite(&suite);
     }

@@ -1,5 +1,6 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
+pub mod changed;
 pub mod implementations;
 pub mod libraries;
 pub mod markup;

@@ -96,7 +96,7 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
         // One of each is the legend's.
         assert_eq!(plot.matches("<path class=\"cross\"").count(), shows.len() + 1);
         assert_eq!(plot.matches("<circle ").count(), held.difference(&shows).count() + 1);
-        assert_eq!(plot.matches("<path class=\"s1\"").count(), 2);
+        assert_eq!(plot.matches("<path class=\"ring\"").count(), 2);
         let (n_q, n_k) = shows.first().expect("one");
         assert!(plot.contains(&format!("<title>n_q={n_q}, n_k={n_k}: ")), "{plot}");
     }
@@ -115,16 +115,27 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
 
 #[test]
 fn a_worked_example_adds_up() {
-    let (_folder, summary, _page) = page("builtin:fault/window-off-by-one", &["--dtype", "float32"]);
+    let (_folder, summary, page) = page("builtin:fault/window-off-by-one", &["--dtype", "float32"]);
     let example = summary.findings[0].example.clone().expect("an example");
     let sum: f64 = example.expected.weights.0.iter().sum();
     assert!((sum - 1.0).abs() < 1e-6 || sum == 0.0, "{example:?}");
-    let supposed = example.supposed.expect("the cause changes what is computed");
+    let supposed = example.supposed.clone().expect("the cause changes what is computed");
     assert_ne!(supposed.weights.0, example.expected.weights.0);
+    // The values that are shown, weighed, are the exact result, where all keys are shown.
+    assert_eq!((example.keys.len(), example.values.len()), (example.n_k, example.n_k));
+    for (at, exact) in example.exact.0.iter().enumerate() {
+        let weighed = example.expected.weights.0.iter().zip(&example.values).map(|(weight, row)| weight * row.0[at]);
+        assert!((weighed.sum::<f64>() - exact).abs() < 1e-6, "{example:?}");
+    }
+    for cell in
+        ["<th scope=\"col\">exp(logit − max)</th>", "<th scope=\"col\">v[j, 0]</th>", "<td>sum, of v weighted</td>"]
+    {
+        assert!(page.contains(cell), "{cell}");
+    }
     let is_out = |at: usize| (example.got.0[at] - example.exact.0[at]).abs() > example.allowed.0[at];
     assert!((0..example.columns.len()).any(is_out), "an element is outside of its bound");
     // The target is the simulator of that cause: it gives what the cause gives.
-    assert_eq!(example.simulated.expect("numbers").0, example.got.0);
+    assert_eq!(example.simulated.as_ref().expect("numbers").0, example.got.0);
     let picture = summary.findings[0].picture.clone().expect("a picture");
     assert_ne!(picture.seen, picture.supposed_seen);
     assert!(picture.ratios.iter().flat_map(|row| &row.0).any(|ratio| *ratio > 1.0));

@@ -436,3 +436,34 @@ fn junit_fits_the_schema_of_jenkins() {
     let told = refused(folder.path(), &schema, BY_LXML, &[("bad", wrong)]);
     assert!(told.starts_with("bad "), "the schema refuses something: {told}");
 }
+
+#[test]
+fn no_report_of_an_earlier_run_lies_beside_that_of_the_last() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let last = |name: &str| folder.join(".qkvet/last").join(name).exists();
+    let check =
+        ["check", "builtin:flash", "--suite", "smoke", "--law", "value", "--dtype", "float32", "-q", "--report"];
+    run(folder, &[&check[..], &["sarif,junit"]].concat()).expect(0, &[]);
+    assert!(last("report.sarif") && last("junit.xml") && last("report.json"));
+    run(folder, &[&check[..], &["html"]].concat()).expect(0, &[]);
+    assert!(last("report.html") && last("report.json") && !last("report.sarif") && !last("junit.xml"));
+    // What is made of the last run is of the last run.
+    run(folder, &["report", "--report", "sarif"]).expect(0, &[]);
+    assert!(last("report.html") && last("report.sarif"));
+}
+
+#[test]
+fn margins_are_told_when_they_are_asked_for() {
+    let folder = TempDir::new().expect("a folder");
+    let check = ["check", "builtin:flash", "--suite", "smoke", "--law", "value", "--dtype", "float32,float64"];
+    let plain = run(folder.path(), &check);
+    plain.expect(0, &[]);
+    assert!(!plain.stdout.contains("worst error over its bound"), "{}", plain.stdout);
+    let told = run(folder.path(), &[&check[..], &["--margins"]].concat());
+    told.expect(0, &["worst error over its bound; 1 is the bound"]);
+    let row = told.stdout.lines().find(|line| line.starts_with("  value ")).expect("a row").split_whitespace().count();
+    assert_eq!(row, 3, "{}", told.stdout);
+    let again = run(folder.path(), &["report", "--margins"]);
+    assert_eq!(again.stdout, told.stdout);
+}

@@ -435,7 +435,8 @@ fn a_snapshot_that_lost_lines_is_told() {
 fn what_is_recorded_does_not_end_a_run_early() {
     let folder = TempDir::new().expect("a folder");
     let fault = "builtin:fault/weights-not-normalized";
-    at_home(folder.path(), &smoke(&["snapshot", "record", fault])).expect(0, &["findings are recorded"]);
+    at_home(folder.path(), &smoke(&["snapshot", "record", fault]))
+        .expect(0, &["recorded; `qkvet snapshot check` fails on what is worse or new"]);
     let whole = at_home(folder.path(), &smoke(&["snapshot", "check", fault]));
     whole.expect(0, &["no change"]);
     let fast = at_home(folder.path(), &smoke(&["snapshot", "check", fault, "--fail-fast"]));
@@ -485,4 +486,24 @@ fn a_missing_snapshot_is_recorded_by_the_command_that_is_named() {
     let folder = TempDir::new().expect("a folder");
     at_home(folder.path(), &smoke(&["snapshot", "check", "builtin:flash"]))
         .expect(2, &["expected a readable file, got none", "hint: `qkvet snapshot record builtin:flash` writes it"]);
+}
+
+#[test]
+fn two_targets_share_no_file_that_nobody_named() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let of = |words: &[&str]| {
+        at_home(folder, &[&["snapshot"], words, &["--suite", "smoke", "--law", "value", "--dtype", "float32"]].concat())
+    };
+    let path = "snapshots/builtin-standard.qkvet.yaml";
+    of(&["record", "builtin:flash", "--snapshot", path]).expect(0, &["added"]);
+    let before = std::fs::read(folder.join(path)).expect("a snapshot");
+    for command in ["check", "record"] {
+        of(&[command, "builtin:standard"])
+            .expect(2, &["expected one of target builtin:standard, got one of builtin:flash", "hint: --snapshot FILE"]);
+        // One that is named is compared all the same, and it is said.
+        of(&["check", "builtin:standard", "--snapshot", path])
+            .expect(0, &["notice: the snapshot is of target builtin:flash"]);
+    }
+    assert_eq!(std::fs::read(folder.join(path)).expect("a snapshot"), before);
 }

@@ -2,7 +2,7 @@
 //! moves no cursor and is no command of a CI service.
 
 use std::fmt::Arguments;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_report::{no_command, visible};
@@ -69,4 +69,15 @@ pub(crate) fn written() -> Result<(), Failure> {
 pub(crate) fn tell(text: Arguments<'_>) {
     let text = format!("{text}\n");
     let _ = anstream::stderr().write_all(no_command(&visible(&text)).as_bytes());
+}
+
+/// The columns of the terminal that standard output is, if it is one. One that does not say how wide it is has eighty.
+pub(crate) fn columns() -> Option<usize> {
+    let terminal = console::Term::stdout();
+    terminal.is_term().then(|| terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns)))
+}
+
+/// Whether standard error is a terminal on which a line can be drawn again: one that calls itself dumb cannot.
+pub(crate) fn is_live() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

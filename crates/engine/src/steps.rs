@@ -25,6 +25,8 @@ pub struct QuerySteps {
     pub logits: Vec<f64>,
     /// The logit of the sink.
     pub sink: Option<f64>,
+    /// What the weights are multiplied with, `(n_k, d_v)`.
+    pub values: Vec<Vec<f64>>,
 }
 
 /// What row `(item, h, i)` of the output of `call` is made of under `meaning`: keys of the call, and behind them those of zeros that
@@ -49,7 +51,10 @@ pub fn query_steps(meaning: &Meaning, call: &Call, [item, h, i]: [usize; 3]) -> 
         stages.push(StageScores { stage: name, scores: scores.clone() });
     }
     let logits = (0..head.n_k).map(|j| if head.sees(i, j) { scores[j] } else { f64::NEG_INFINITY }).collect();
-    QuerySteps { products, stages, logits, sink: head.sink }
+    let valued = lower(meaning, call, item, h, Want::Output);
+    let valued = valued.head();
+    let values = (0..valued.n_k).map(|j| valued.value_row(j).to_vec()).collect();
+    QuerySteps { products, stages, logits, sink: head.sink, values }
 }
 
 /// What the stage is called; `None` where it changes nothing.
@@ -98,7 +103,7 @@ mod tests {
             ..CallOptions::default()
         };
         let (return_weights, return_lse) = (false, false);
-        let (query, key, value) = (column(&[2.0, 4.0]), column(&[1.0, -1.0, 3.0]), column(&[0.0; 3]));
+        let (query, key, value) = (column(&[2.0, 4.0]), column(&[1.0, -1.0, 3.0]), column(&[7.0, 8.0, 9.0]));
         let call = Call { query, key, value, options, return_weights, return_lse };
         let steps = query_steps(&Meaning::standard(), &call, [0, 0, 0]);
         assert_eq!(steps.products, [2.0, -2.0, 6.0]);
@@ -108,5 +113,6 @@ mod tests {
         // Lower-right: the first of two queries sees two of three keys.
         assert_eq!(steps.logits, [2.0, 1.0, f64::NEG_INFINITY]);
         assert_eq!(steps.sink, None);
+        assert_eq!(steps.values, [[7.0], [8.0], [9.0]]);
     }
 }

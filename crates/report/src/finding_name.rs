@@ -1,6 +1,8 @@
 //! What a finding is called in files that are kept: the codes of its faults, else the words of its title.
 
-use qkvet_spec::{Finding, FindingKind};
+use std::collections::BTreeMap;
+
+use qkvet_spec::{Finding, FindingKind, Summary};
 
 /// Longest name; a longer one ends at a word.
 const LONGEST: usize = 60;
@@ -19,6 +21,12 @@ pub fn finding_name(finding: &Finding) -> String {
     } else {
         codes.iter().map(|(code, _)| *code).collect::<Vec<_>>().join("+")
     }
+}
+
+/// Titles of the faults that a run found, by their codes.
+pub fn titles(summary: &Summary) -> BTreeMap<String, String> {
+    let all = summary.findings.iter().flat_map(|finding| codes(&finding.title));
+    all.map(|(code, title)| (code.to_owned(), title.to_owned())).collect()
 }
 
 /// Each code with its title.

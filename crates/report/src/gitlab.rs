@@ -3,8 +3,9 @@
 use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{fingerprint, fingerprint_of, rule};
+use crate::groups::{bare_regressions, fingerprint, fingerprint_of, regression_line, rule};
 use crate::known::open_findings;
+use crate::snapshot::ChangeGroup;
 use crate::text::{count, visible, visible_json};
 
 /// The file that findings of targets without a known place are shown at: the one that names targets.
@@ -13,7 +14,7 @@ const ELSEWHERE: &str = "qkvet.yaml";
 /// Findings beyond this are only counted.
 const MOST: usize = 1000;
 
-/// A JSON array, an entry for each finding; of more than there is room for the last one says how many.
+/// A JSON array, an entry for each finding and for what is worse than in a snapshot without one; of more than there is room for the last one says how many.
 ///
 /// # Errors
 /// None in practice.
@@ -34,10 +35,22 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             "location": { "path": visible(path), "lines": { "begin": line } },
         })
     };
-    let open = open_findings(summary);
-    let mut entries: Vec<Value> = open.iter().take(MOST).map(|at| entry(&summary.findings[*at])).collect();
-    if open.len() > MOST {
-        let more = count(open.len() - MOST);
+    let regression = |group: &ChangeGroup<'_>| -> Value {
+        let (description, check_name, fingerprint) = regression_line(summary, group);
+        json!({
+            "description": description,
+            "check_name": check_name,
+            "fingerprint": fingerprint,
+            "severity": "major",
+            "location": { "path": visible(path), "lines": { "begin": line } },
+        })
+    };
+    let (open, regressions) = (open_findings(summary), bare_regressions(summary));
+    let findings = open.iter().map(|at| entry(&summary.findings[*at]));
+    let n_all = open.len() + regressions.len();
+    let mut entries: Vec<Value> = findings.chain(regressions.iter().map(regression)).take(MOST).collect();
+    if n_all > MOST {
+        let more = count(n_all - MOST);
         entries.push(json!({
             "description": format!("and {more} more findings: the JSON report has them all"),
             "check_name": "further-findings",

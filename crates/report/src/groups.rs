@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{CaseRecord, Change, Finding, FindingKind, Summary, Verdict};
+use qkvet_spec::{CaseChange, CaseRecord, Change, Finding, FindingKind, Summary, Verdict};
 
+use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{first_line, visible};
 
 /// The cases of one law in one format.
@@ -63,6 +64,26 @@ pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
         }
     }
     groups
+}
+
+/// What is worse than in a snapshot though no finding tells of it, by groups: errors that are larger, bits that changed, cases that are
+/// declined now.
+pub(crate) fn bare_regressions(summary: &Summary) -> Vec<ChangeGroup<'_>> {
+    let has_finding = |one: &&CaseChange| {
+        one.found.as_ref().is_some_and(|found| found.finding.is_some() || found.verdict.is_finding())
+    };
+    let is_bare = |group: &ChangeGroup<'_>| group.change.is_regression() && !group.cases.iter().any(has_finding);
+    summary.snapshot.iter().flat_map(change_groups).filter(is_bare).collect()
+}
+
+/// The group in a line, its rule, and what tells it from others: `snapshot: larger error: value float32 (3 cases: value 3)`.
+pub(crate) fn regression_line(summary: &Summary, group: &ChangeGroup<'_>) -> (String, String, String) {
+    let (name, n) = (group.change.name(), group.cases.len());
+    let noun = if n == 1 { "case" } else { "cases" };
+    let text = format!("snapshot: {name}: {} ({n} {noun}: {})", group.title, group.laws());
+    let rule = format!("snapshot/{}", name.replace(' ', "-"));
+    let fingerprint = fingerprint_of(&[&summary.run.target, &rule, &group.title]);
+    (visible(&text).into_owned(), rule, fingerprint)
 }
 
 /// What a case came to, in a line.

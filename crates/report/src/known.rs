@@ -187,6 +187,11 @@ fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool 
     if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
         return false;
     }
+    // What no law of the suite is called is about nothing, whatever formats were asked.
+    let is_law = |pattern: &str| summary.coverage.laws.keys().any(|law| matches(pattern, law));
+    if !run.chosen.contains(&Chosen::Laws) && entry.law.as_deref().is_some_and(|pattern| !is_law(pattern)) {
+        return true;
+    }
     if entry.case.as_deref().is_some_and(is_literal) && !scope.is_empty() {
         return true;
     }

@@ -13,6 +13,7 @@ mod json;
 mod junit;
 mod known;
 mod known_file;
+mod margins;
 mod markdown;
 mod onnx;
 mod probe;
@@ -26,7 +27,7 @@ mod text;
 
 pub use adequacy::{adequacy, adequacy_page};
 pub use doctor::{DoctorText, doctor_line};
-pub use finding_name::finding_name;
+pub use finding_name::{finding_name, titles};
 pub use format::{ReportError, ReportFormat, write_as};
 pub use github::github;
 pub use gitlab::gitlab;
@@ -46,6 +47,6 @@ pub use snapshot::{
     ChangeGroup, DAMAGED_HINT, PLAIN_DEVICE, Written, accept, change_groups, compare, is_about, new_snapshot,
     read_snapshot, snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
 };
-pub use stream::{LiveStream, ndjson, ndjson_end};
+pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};
 pub use terminal::{ReportStyle, coverage, exit_line, finding, render, render_in};
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};

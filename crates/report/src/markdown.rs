@@ -1,11 +1,11 @@
 //! The report as Markdown, and one finding as an issue that can be pasted anywhere. Names and messages come from others: what they
 //! say is text, never markup.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 
+use crate::finding_name::titles;
 use crate::groups::{case_groups, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
@@ -45,7 +45,7 @@ pub fn markdown(summary: &Summary) -> String {
     }
     if let Some(snapshot) = &summary.snapshot {
         line("## Snapshot\n");
-        line(&fenced("text", &plain(&snapshot_text(snapshot, &BTreeMap::new(), false))));
+        line(&fenced("text", &plain(&snapshot_text(snapshot, &titles(summary), None))));
     }
     for at in open_findings(summary).into_iter().take(MOST_FINDINGS) {
         let one = &summary.findings[at];

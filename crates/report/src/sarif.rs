@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_spec::{Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{code, fingerprint, rule, word};
+use crate::groups::{bare_regressions, code, fingerprint, regression_line, rule, word};
 use crate::known::{open_findings, settled};
+use crate::snapshot::ChangeGroup;
 use crate::text::{count, plain, visible, visible_json};
 
 /// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times as many.
@@ -24,8 +25,10 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let rules = rules(summary, &shown);
     let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
     let settled = settled(summary);
+    let results = shown.iter().map(|at| result(summary, *at, &places, settled.get(at).map(String::as_str)));
+    let regressions = bare_regressions(summary);
     let results: Vec<Value> =
-        shown.iter().map(|at| result(summary, *at, &places, settled.get(at).map(String::as_str))).collect();
+        results.chain(regressions.iter().map(|group| regression(summary, group, &places))).take(MOST).collect();
     let more = summary.findings.len() - shown.len();
     let more = (more > 0).then(|| format!("and {} more findings: the JSON report has them all", count(more)));
     let log = json!({
@@ -89,31 +92,33 @@ fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
         };
         rules.push((id, text));
     }
+    for group in bare_regressions(summary) {
+        let (_, id, _) = regression_line(summary, &group);
+        if known.insert(id.clone()) {
+            rules.push((id, format!("The snapshot has something better: {}", group.change.name())));
+        }
+    }
     rules
 }
 
 fn help(id: &str) -> &'static str {
-    if id.starts_with("law/") { "laws.md" } else { "reports.md" }
+    match id.split_once('/') {
+        Some(("law", _)) => "laws.md",
+        Some(("snapshot", _)) => "snapshots.md",
+        _ => "reports.md",
+    }
 }
 
 fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>, settled: Option<&str>) -> Value {
     let finding = &summary.findings[at];
     let id = rule(finding);
-    let target = &summary.run.target;
-    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": visible(target), "kind": "function" }] });
-    if let Some(source) = &summary.run.source {
-        location["physicalLocation"] = json!({
-            "artifactLocation": { "uri": percent(&source.path) },
-            "region": { "startLine": source.line },
-        });
-    }
     let mut result = json!({
         "ruleId": id,
         "ruleIndex": places.get(id.as_str()).copied(),
         "kind": "fail",
         "level": if finding.verdict == Verdict::Nondet { "warning" } else { "error" },
         "message": { "text": plain(&crate::finding(finding)) },
-        "locations": [location],
+        "locations": [location(summary)],
         "partialFingerprints": { "qkvetFinding/v1": fingerprint(summary, finding) },
         "occurrenceCount": finding.cases.max(1),
         "properties": {
@@ -128,6 +133,34 @@ fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>, settled:
         result["suppressions"] = json!([{ "kind": "external", "justification": visible(why) }]);
     }
     result
+}
+
+/// What is worse than in a snapshot without a finding.
+fn regression(summary: &Summary, group: &ChangeGroup<'_>, places: &BTreeMap<&str, usize>) -> Value {
+    let (text, id, fingerprint) = regression_line(summary, group);
+    json!({
+        "ruleId": id,
+        "ruleIndex": places.get(id.as_str()).copied(),
+        "kind": "fail",
+        "level": "error",
+        "message": { "text": text },
+        "locations": [location(summary)],
+        "partialFingerprints": { "qkvetFinding/v1": fingerprint },
+        "occurrenceCount": group.cases.len().max(1),
+    })
+}
+
+/// Where the target is.
+fn location(summary: &Summary) -> Value {
+    let target = &summary.run.target;
+    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": visible(target), "kind": "function" }] });
+    if let Some(source) = &summary.run.source {
+        location["physicalLocation"] = json!({
+            "artifactLocation": { "uri": percent(&source.path) },
+            "region": { "startLine": source.line },
+        });
+    }
+    location
 }
 
 /// A path as a relative reference: everything but letters, digits, `/` and a few marks as bytes in hexadecimal.

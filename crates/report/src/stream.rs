@@ -1,5 +1,7 @@
 //! The report as a stream: one JSON document a line.
 
+use std::io::{self, Write};
+
 use qkvet_spec::{Event, Outcome, StreamLine, Summary};
 
 use crate::text::visible_json;
@@ -9,20 +11,30 @@ use crate::text::visible_json;
 /// # Errors
 /// None in practice: every number in a summary is finite.
 pub fn ndjson(summary: &Summary) -> Result<String, serde_json::Error> {
-    let started = line(&StreamLine::Started(Box::new(summary.run.clone())))?;
-    Ok(started + &ndjson_end(summary)?)
+    let mut text = Vec::new();
+    write_ndjson(summary, &mut text).map_err(serde_json::Error::io)?;
+    String::from_utf8(text).map_err(|error| serde_json::Error::io(io::Error::other(error)))
+}
+
+/// The same where they are wanted, one after the other: together they take as much room as what they say.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_ndjson(summary: &Summary, mut to: impl Write) -> io::Result<()> {
+    write_line(&StreamLine::Started(Box::new(summary.run.clone())), &mut to)?;
+    write_ndjson_end(summary, to)
 }
 
 /// The lines that end a live stream: warnings, cases, findings, the outcome.
 ///
 /// # Errors
-/// None in practice: every number in a summary is finite.
-pub fn ndjson_end(summary: &Summary) -> Result<String, serde_json::Error> {
+/// Those of `to`.
+pub fn write_ndjson_end(summary: &Summary, mut to: impl Write) -> io::Result<()> {
     let warnings = summary.warnings.iter().cloned().map(StreamLine::Warning);
     let cases = summary.records.iter().cloned().map(|record| StreamLine::Case(Box::new(record)));
     let findings = summary.findings.iter().cloned().map(|finding| StreamLine::Finding(Box::new(finding)));
-    let finished = StreamLine::Finished(Box::new(Outcome::of(summary)));
-    warnings.chain(cases).chain(findings).chain([finished]).map(|one| line(&one)).collect()
+    warnings.chain(cases).chain(findings).try_for_each(|one| write_line(&one, &mut to))?;
+    write_line(&StreamLine::Finished(Box::new(Outcome::of(summary))), &mut to)
 }
 
 /// The lines of a run while it runs. The same run has the same lines, whatever the order in which its workers finish.
@@ -57,4 +69,37 @@ impl LiveStream {
 
 fn line(one: &StreamLine) -> Result<String, serde_json::Error> {
     serde_json::to_string(one).map(|text| visible_json(text) + "\n")
+}
+
+fn write_line(one: &StreamLine, to: &mut impl Write) -> io::Result<()> {
+    to.write_all(line(one)?.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of what it is given.
+    struct Pieces(Vec<usize>);
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn it_is_written_line_by_line_and_is_the_same() {
+        let summary: Summary = serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
+        let lines = ndjson(&summary).expect("lines");
+        let mut pieces = Pieces(Vec::new());
+        write_ndjson(&summary, &mut pieces).expect("no I/O to fail");
+        assert_eq!(pieces.0, lines.split_inclusive('\n').map(str::len).collect::<Vec<_>>());
+        assert_eq!(pieces.0.len(), 2 + summary.warnings.len() + summary.records.len() + summary.findings.len());
+    }
 }

@@ -5,10 +5,12 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Evidence, Finding, Summary, Verdict};
+use textwrap::core::display_width;
 
-use crate::finding_name::codes;
+use crate::finding_name::titles;
 use crate::groups::word as word_of;
 use crate::known::{open_findings, settled, stale_lines};
+use crate::margins::margins;
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command, ratio, visible, visible_line};
 
@@ -22,23 +24,29 @@ const MOST_FINDINGS: usize = 10;
 const MOST_REASONS: usize = 4;
 /// Lines of one finding.
 const MOST_LINES: usize = 12;
-/// Longest value of a line at a terminal; witnesses and messages beyond it are cut.
+/// Room before the value of a row.
+const LABEL: usize = 12;
+/// Prose is broken into lines of at most this many characters, however wide a terminal is.
 const WIDTH: usize = 108;
-/// The same where no terminal is: whoever searches a file wants whole lines, and nobody a message of megabytes.
+/// Less than this is no room for anything: a narrower terminal wraps lines itself.
+const NARROWEST: usize = 40;
+/// Longest value where no terminal is: whoever searches a file wants whole lines, and nobody a message of megabytes.
 const LONGEST: usize = 2000;
 
 /// How much of the report people get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportStyle {
-    /// Lines end where a terminal does.
-    pub is_cut: bool,
+    /// Lines end where a terminal of so many columns does; in a file they end where they end.
+    pub columns: Option<usize>,
     /// What was checked is left out, unless that was nothing.
     pub is_brief: bool,
+    /// The worst error of each law and format is told.
+    pub has_margins: bool,
 }
 
 impl ReportStyle {
     fn width(self) -> usize {
-        if self.is_cut { WIDTH } else { LONGEST }
+        self.columns.map_or(LONGEST, |columns| columns.saturating_sub(LABEL).max(NARROWEST))
     }
 }
 
@@ -52,7 +60,7 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
     let run = &summary.run;
     let width = style.width();
     let mut out = String::new();
-    line(
+    headline(
         &mut out,
         &format!(
             "{} · target {BOLD}{}{BOLD:#} · suite {}, seed {} · {} cases",
@@ -62,6 +70,7 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
             run.seed,
             count(run.cases)
         ),
+        width,
     );
     for text in &run.environment {
         row(&mut out, "", text, width);
@@ -80,21 +89,19 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
         line(&mut out, &format!("and {more} more findings: --format json has them all\n"));
     }
     out.push_str(&settled_findings(summary, width));
-    out.push_str(&if style.is_brief && summary.checked() > 0 { open_ends(summary) } else { covered(summary, width) });
+    let is_short = style.is_brief && summary.checked() > 0;
+    out.push_str(&if is_short { open_ends(summary, width) } else { covered(summary, width) });
+    if style.has_margins {
+        out.push('\n');
+        out.push_str(&margins(summary, width + LABEL));
+    }
     // One blank line stands before it, whatever is before that.
     let last = exit_line(summary);
     let last = if out.ends_with("\n\n") { last.trim_start_matches('\n') } else { &last };
-    line(&mut out, last);
+    headline(&mut out, last, width);
     if let Some(snapshot) = &summary.snapshot {
-        let title = |finding: &Finding| {
-            codes(&finding.title)
-                .into_iter()
-                .map(|(code, title)| (code.to_owned(), title.to_owned()))
-                .collect::<Vec<_>>()
-        };
-        let titles = summary.findings.iter().flat_map(title).collect();
         out.push('\n');
-        out.push_str(&snapshot_text(snapshot, &titles, style.is_cut));
+        out.push_str(&snapshot_text(snapshot, &titles(summary), style.columns));
     }
     no_command(&out).into_owned()
 }
@@ -111,13 +118,14 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
         let one = &summary.findings[at];
         let word = if one.is_known() { "KNOWN" } else { "RECORDED" };
         let cases = if one.cases == 1 { "1 case".to_owned() } else { format!("{} cases", count(one.cases)) };
-        line(
+        headline(
             &mut out,
             &format!(
                 "{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}",
                 word_of(one),
                 cut(&visible_line(&one.title), width)
             ),
+            width,
         );
         row(&mut out, "", &why, width);
     }
@@ -125,7 +133,7 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
         line(&mut out, &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS));
     }
     for text in stale_lines(summary) {
-        line(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)));
+        headline(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)), width);
     }
     if let Some(known) = summary.known.as_ref().filter(|known| known.is_stale()) {
         row(&mut out, "", &format!("entries of {}", known.file), width);
@@ -146,34 +154,37 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     let word = word_of(finding);
     let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
-    line(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)));
-    row(
+    headline(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)), width);
+    told(
         &mut out,
         "cases",
         &format!("{} of {} {shows} it{boundary}: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
         width,
     );
-    row(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
+    told(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
     row(&mut out, "witness", &finding.witness.call, width);
     row(&mut out, "", &finding.witness.inputs.join("  "), width);
     let evidence = &finding.evidence;
     row(&mut out, "at", &evidence.place, width);
     row(&mut out, "expected", &evidence.expected, width);
     let margin = match (evidence.ratio, evidence.bound) {
-        (Some(excess), _) => format!("   ({} times the bound of contract {})", ratio(excess), finding.contract),
+        (Some(excess), _) => format!("({} times the bound of contract {})", ratio(excess), finding.contract),
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
-            format!("   (an exact case: contract {} allows no error)", finding.contract)
+            format!("(an exact case: contract {} allows no error)", finding.contract)
         }
         _ => String::new(),
     };
-    let room = if margin.is_empty() { width } else { width - 48 };
-    row(&mut out, "got", &format!("{}{margin}", cut(&evidence.got, room)), width);
-    wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default());
-    wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default());
+    let got = cut(&visible(&evidence.got), width);
+    // Behind the number where there is room, else below it.
+    let is_beside = display_width(&got) + 3 + display_width(&margin) <= width && !got.contains('\n');
+    let gap = if margin.is_empty() { "" } else { ["\n", "   "][usize::from(is_beside)] };
+    row(&mut out, "got", &format!("{got}{gap}{margin}"), width);
+    wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default(), width);
+    wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default(), width);
     row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default(), width);
     for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
         if let Some(text) = text {
-            wrapped(&mut out, label, text);
+            wrapped(&mut out, label, text, width);
         }
     }
     let by_script = finding.script.as_ref().map_or_else(String::new, |script| format!("   or  python {script}"));
@@ -203,47 +214,43 @@ pub fn coverage(summary: &Summary) -> String {
 }
 
 /// What nobody decided, and what should be known: no run is silent about that.
-fn open_ends(summary: &Summary) -> String {
+fn open_ends(summary: &Summary, width: usize) -> String {
     let mut out = String::new();
-    undecided_rows(&mut out, summary);
-    warnings(&mut out, summary);
+    undecided_rows(&mut out, summary, width);
+    warnings(&mut out, summary, width);
     out
 }
 
-fn undecided_rows(out: &mut String, summary: &Summary) {
-    wrapped(out, "suspect", &suspects(summary));
-    wrapped(out, "undecided", &undecided(summary));
+fn undecided_rows(out: &mut String, summary: &Summary, width: usize) {
+    wrapped(out, "suspect", &suspects(summary), width);
+    wrapped(out, "undecided", &undecided(summary), width);
 }
 
-fn warnings(out: &mut String, summary: &Summary) {
+fn warnings(out: &mut String, summary: &Summary, width: usize) {
     for warning in &summary.warnings {
-        wrapped(out, "warning", warning);
+        wrapped(out, "warning", warning, width);
     }
 }
 
 fn covered(summary: &Summary, width: usize) -> String {
     let mut out = String::new();
     let words = Verdict::ALL.iter().filter_map(|verdict| Some((verdict.word(), *summary.counts.get(verdict.word())?)));
-    row(
-        &mut out,
-        "verdicts",
-        &words.map(|(word, n)| format!("{word} {}", count(n))).collect::<Vec<_>>().join(" · "),
-        width,
-    );
+    let words: Vec<String> = words.map(|(word, n)| format!("{word} {}", count(n))).collect();
+    listed(&mut out, "verdicts", &words, width);
     let covered = &summary.coverage;
-    row(&mut out, "formats", &formats(summary), width);
-    wrapped(&mut out, "options", &tally(&covered.options));
+    told(&mut out, "formats", &formats(summary), width);
+    listed(&mut out, "options", &tally(&covered.options), width);
     let sizes = covered
         .sizes
         .iter()
         .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
-    row(&mut out, "sizes", &sizes.collect::<Vec<_>>().join(" · "), width);
-    row(&mut out, "reference", &references(&covered.references), width);
+    listed(&mut out, "sizes", &sizes.collect::<Vec<_>>(), width);
+    told(&mut out, "reference", &references(&covered.references), width);
     let checked = covered.laws.values().filter(|n| **n > 0).count();
     row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()), width);
     let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
-    wrapped(&mut out, "not", &missed.join(", "));
-    undecided_rows(&mut out, summary);
+    wrapped(&mut out, "not", &missed.join(", "), width);
+    undecided_rows(&mut out, summary, width);
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     for (reason, n) in declined.iter().take(MOST_REASONS) {
@@ -257,14 +264,14 @@ fn covered(summary: &Summary, width: usize) -> String {
     }
     if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
         let even = if summary.run.suite == "even" { "" } else { EVEN };
-        wrapped(&mut out, "hint", &format!("{WANTED}{even}"));
+        wrapped(&mut out, "hint", &format!("{WANTED}{even}"), width);
     }
     let refused = summary.count(Verdict::Refused);
     if refused > 0 {
-        wrapped(&mut out, "hint", &format!("{} {REFUSED}", count(refused)));
+        wrapped(&mut out, "hint", &format!("{} {REFUSED}", count(refused)), width);
     }
-    warnings(&mut out, summary);
-    row(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")), width);
+    warnings(&mut out, summary, width);
+    told(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")), width);
     out
 }
 
@@ -413,8 +420,8 @@ fn laws(laws: &BTreeMap<String, usize>) -> String {
     if more > 0 { format!("{} and {more} more laws", shown.join(", ")) } else { shown.join(", ") }
 }
 
-fn tally(counts: &BTreeMap<String, usize>) -> String {
-    counts.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect::<Vec<_>>().join(" · ")
+fn tally(counts: &BTreeMap<String, usize>) -> Vec<String> {
+    counts.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect()
 }
 
 fn row(out: &mut String, label: &str, value: &str, width: usize) {
@@ -422,7 +429,7 @@ fn row(out: &mut String, label: &str, value: &str, width: usize) {
         return;
     }
     let shown: Vec<String> = value.lines().map(|text| cut(&visible(text), width)).collect();
-    line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:12}", ""))));
+    line(out, &format!("  {label:9} {}", shown.join(&format!("\n{:LABEL$}", ""))));
 }
 
 /// A row to be copied: neither cut nor broken into lines.
@@ -431,8 +438,35 @@ fn command(out: &mut String, label: &str, text: &str) {
 }
 
 /// A row that is broken into lines rather than cut.
-fn wrapped(out: &mut String, label: &str, value: &str) {
-    row(out, label, &textwrap::wrap(value, WIDTH).join("\n"), WIDTH);
+fn wrapped(out: &mut String, label: &str, value: &str, width: usize) {
+    row(out, label, &textwrap::wrap(value, whole_words(width.min(WIDTH))).join("\n"), width);
+}
+
+/// A row that is broken where a terminal ends, and one line in a file.
+fn told(out: &mut String, label: &str, value: &str, width: usize) {
+    if width >= LONGEST { row(out, label, value, width) } else { wrapped(out, label, value, width) }
+}
+
+/// A row of entries that is broken between them alone.
+fn listed(out: &mut String, label: &str, entries: &[String], width: usize) {
+    // A space that is no place to break a line, as long as lines are broken.
+    const HARD: &str = "\u{a0}";
+    let entries: Vec<String> = entries.iter().map(|entry| entry.replace(' ', HARD)).collect();
+    let lines = textwrap::wrap(&entries.join(" · "), whole_words(width.min(WIDTH))).join("\n");
+    row(out, label, &lines.replace(HARD, " "), width);
+}
+
+/// Names with hyphens stay whole.
+fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
+/// A line of its own, broken where a terminal ends. Colors take no room.
+fn headline(out: &mut String, text: &str, width: usize) {
+    let options = whole_words(width.saturating_add(LABEL)).subsequent_indent("      ");
+    line(out, &textwrap::wrap(text, options).join("\n"));
 }
 
 fn line(out: &mut String, text: &str) {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use textwrap::core::display_width;
+
 pub use qkvet_spec::tell_ratio as ratio;
 
 /// `1,234`.
@@ -12,15 +14,20 @@ pub(crate) fn count(n: usize) -> String {
     groups.join(",")
 }
 
-/// Cut to `width` characters, with an ellipsis.
+/// Cut to `width` columns of a terminal, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
-    let mut chars = text.chars();
-    let head: String = chars.by_ref().take(width).collect();
-    if chars.next().is_none() {
-        head
-    } else {
-        format!("{}…", head.chars().take(width.saturating_sub(1)).collect::<String>())
+    // Where the text fits, and where it would if an ellipsis followed.
+    let (mut columns, mut fitting) = (0, 0);
+    for (at, c) in text.char_indices() {
+        columns += display_width(c.encode_utf8(&mut [0; 4]));
+        if columns > width {
+            return format!("{}…", &text[..fitting]);
+        }
+        if columns < width {
+            fitting = at + c.len_utf8();
+        }
     }
+    text.to_owned()
 }
 
 /// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
@@ -180,6 +187,10 @@ mod tests {
     fn long_text_is_cut() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(
+            (cut("注意注意", 8), cut("注意注意", 7), cut("注意", 2)),
+            ("注意注意".into(), "注意注…".into(), "…".into())
+        );
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_report::{
-    accept, apply_known, compare, new_snapshot, read_known, read_snapshot, snapshot_text, write_snapshot,
+    ReportFormat, accept, apply_known, compare, new_snapshot, read_known, read_snapshot, snapshot_text, write_as,
+    write_snapshot,
 };
 use qkvet_spec::{
-    CaseRecord, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState, RunInfo, Snapshot,
+    CaseRecord, Catalog, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState, RunInfo, Snapshot,
     SnapshotOutcome, Summary, Verdict, Witness,
 };
 
@@ -233,13 +234,13 @@ fn bits_and_keys() {
         "device cuda:0 float32 under f32",
     ];
     assert_eq!(parts.iter().collect::<BTreeSet<_>>(), told.iter().collect::<BTreeSet<_>>());
-    let text = snapshot_text(&outcome, &BTreeMap::new(), false);
+    let text = snapshot_text(&outcome, &BTreeMap::new(), None);
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("not asked")).collect();
     assert!(lines.len() == 1 && told.iter().all(|part| lines[0].contains(part)), "{text}");
     assert!(text.contains("no change") && !text.contains("not recorded"), "{text}");
     // A part that somebody deleted is new.
     all.parts.retain(|part| part.contract != "tf32");
-    let text = snapshot_text(&compare(&all, &others[3], "s", None, false), &BTreeMap::new(), false);
+    let text = snapshot_text(&compare(&all, &others[3], "s", None, false), &BTreeMap::new(), None);
     assert!(text.contains("not recorded       1  part float32 under tf32"), "{text}");
 }
 
@@ -260,7 +261,10 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
         assert!(error.contains("the file is cut off\nhint: take it from version control again"), "{cut}: {error}");
     }
     // What is wrong with a whole one is told as it is.
+    let conflict =
+        text.replacen("    seed: 0\n", "<<<<<<< HEAD\n    seed: 0\n=======\n    seed: 1\n>>>>>>> other\n", 1);
     for (text, told) in [
+        (conflict, "s:8: expected cases, got a merge that is not resolved"),
         (text.replacen("    suite: smoke\n", "", 1), "suite"),
         (text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1).replace("    seed: 0\n", ""), "seed"),
         ("targets: {}\n".to_owned(), "format"),
@@ -322,6 +326,9 @@ fn states_of_known_deviations() {
     assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Shard)), (KnownState::NotAsked, false));
     assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Dtypes)), (KnownState::NotAsked, false));
     assert_eq!(state("finding: CRASH, case: c-2", &chosen(Chosen::Laws)), (KnownState::Gone, false));
+    // What no law is called is about nothing, whatever formats were asked.
+    assert_eq!(state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Dtypes)), (KnownState::Unmatched, false));
+    assert_eq!(state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Laws)), (KnownState::NotAsked, false));
     let stopped = |summary: &mut Summary| summary.stopped = Some("why".to_owned());
     assert_eq!(state("finding: CRASH", &stopped), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, target: other", &as_it_is), (KnownState::NotAsked, false));
@@ -333,4 +340,25 @@ fn states_of_known_deviations() {
     assert_eq!(state("finding: QK221, target: 'python:*'", &as_it_is), (KnownState::NotAsked, false));
     assert_eq!(state("finding: CRASH, suite: core", &as_it_is), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, suite: core", &as_it_is), (KnownState::Holds, true));
+}
+
+#[test]
+fn what_is_worse_without_a_finding_is_in_every_report_of_findings() {
+    let run = |error: f64| summary(vec![], vec![case("value/c-1", Verdict::Pass, error, None)]);
+    let mut worse = run(0.9);
+    worse.snapshot = Some(compare(&recorded(&run(0.001)), &worse, "s", None, false));
+    for (format, told) in [
+        (ReportFormat::Gitlab, "snapshot/larger-error"),
+        (ReportFormat::Sarif, "snapshot/larger-error"),
+        (ReportFormat::Github, "larger error"),
+        (ReportFormat::Junit, "larger error"),
+    ] {
+        let catalog = Catalog::embedded().expect("specifications");
+        let text = write_as(format, &worse, &catalog).expect("a report");
+        assert!(text.contains(told), "{text}");
+        worse.snapshot.as_mut().expect("a comparison").changes.clear();
+        let text = write_as(format, &worse, &catalog).expect("a report");
+        assert!(!text.contains(told), "{text}");
+        worse.snapshot = Some(compare(&recorded(&run(0.001)), &worse, "s", None, false));
+    }
 }

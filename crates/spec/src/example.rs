@@ -74,6 +74,9 @@ pub struct WorkedExample {
     pub columns: Vec<usize>,
     /// Number of columns.
     pub width: usize,
+    /// For each key that is shown its value at each column that is shown; none where the result is no output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Numbers>,
     /// Midpoints of the enclosures.
     pub exact: Numbers,
     /// How far from the midpoint a result may be: radius and bound together.

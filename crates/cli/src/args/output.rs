@@ -16,6 +16,9 @@ pub(crate) struct OutputArgs {
     /// Write a report to a file too [default: .qkvet/last/ and a fixed name]; `github` without a path annotates (repeatable)
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) report: Vec<Wishes>,
+    /// Tell people the worst error over bound of each law and format too
+    #[arg(long)]
+    pub(crate) margins: bool,
 }
 
 fn formats() -> impl TypedValueParser<Value = ReportFormat> {

@@ -111,8 +111,11 @@ pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<S
         Failure::Usage(format!("{what} at {}: expected a readable file, got: {got}{hint}", shown(path)))
     };
     let about = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    if !about.is_file() {
+        return Err(fail(if about.is_dir() { "a folder" } else { "no regular file" }.to_owned()));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(fail(format!("{} bytes, more than {MOST_BYTES}", about.len())));
     }
     std::fs::read_to_string(path).map_err(|error| fail(unreadable(&error)))
 }

@@ -1,6 +1,5 @@
 //! One run from what was chosen to the report.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +18,7 @@ use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
-use crate::out::{say_raw, written};
+use crate::out::{is_live, say_raw, written};
 use qkvet_run::contracts::{Chosen, contracts};
 
 /// What is judged.
@@ -62,7 +61,7 @@ pub(super) fn launch(
 ) -> Result<Summary, Failure> {
     let mut target = manner.target;
     let stop = stop_on_interrupt();
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), manner.silent);
+    let mut progress = Progress::new(is_live(), manner.silent);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }

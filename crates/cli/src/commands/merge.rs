@@ -1,6 +1,5 @@
 //! `qkvet merge PATH...`: joins shards and judges all cases on what they recorded.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use super::reports::{Kept, Live, Place, check_wishes, write_reports};
 use super::setup;
 use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
+use crate::out::is_live;
 
 pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code(&run_merge(args, None)?, args.report.strict)))
@@ -80,7 +80,7 @@ pub(super) fn judge(
     };
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    let mut progress = Progress::new(is_live(), args.quiet);
     let mut live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
     if let Some(limits) = live.as_mut().and_then(TargetKind::limits_mut) {
         limits.watch = Watch::new(Arc::clone(stop), progress.teller());

@@ -1,7 +1,6 @@
 //! `qkvet onnx run` and the export of node tests: frozen cases in the words of the operator Attention.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,6 +22,7 @@ use super::launch::{stop_on_interrupt, write_text};
 use super::setup;
 use crate::args::{OnnxFormat, OnnxRunArgs};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET};
+use crate::out::is_live;
 
 /// `qkvet onnx run`.
 pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
@@ -42,7 +42,7 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     unused.iter().for_each(|line| tell!("warning: {line}"));
     let allowance = Allowance::of(&stated, |dtype| Some(by_dtype.get(&dtype)?.contract.as_str()));
     let stop = stop_on_interrupt();
-    let mut progress = Progress::new(std::io::stderr().is_terminal(), args.quiet);
+    let mut progress = Progress::new(is_live(), args.quiet);
     if let TargetKind::OnnxBackend(config) = &mut target.kind {
         config.limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
         config.allowance = allowance.clone();

@@ -1,6 +1,5 @@
 //! `qkvet probe TARGET`: what a target computes, recovered from its outputs.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use qkvet_spec::{Certainty, Probe};
 use super::{launch, setup};
 use crate::args::{ProbeArgs, ProbeFormat};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
+use crate::out::is_live;
 use qkvet_run::contracts::{Chosen, contracts};
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
@@ -35,7 +35,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         #[expect(clippy::exit, reason = "a probe that is not finished has nothing to say")]
         std::process::exit(i32::from(INTERRUPTED));
     });
-    let progress = Progress::new(std::io::stderr().is_terminal(), false);
+    let progress = Progress::new(is_live(), false);
     if let Some(limits) = target.kind.limits_mut() {
         limits.watch = Watch::new(Arc::default(), progress.teller());
         progress.note(&format!("loading {}", target.name));

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the report is read here and nowhere else")]
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, IsTerminal};
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ use super::launch::write_text;
 use super::reports::{check_wishes, write_files, write_out};
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
+use crate::out::columns;
 
 /// A longer file is refused before it is read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -25,9 +26,9 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     match args.output.format {
         // Who wants files alone gets no other report.
-        ReportFormat::Human if !args.output.report.is_empty() => {}
+        ReportFormat::Human if !args.output.report.is_empty() && !args.output.margins => {}
         ReportFormat::Human => {
-            let style = ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: false };
+            let style = ReportStyle { columns: columns(), is_brief: false, has_margins: args.output.margins };
             write_text(&render_in(&summary, style))?;
         }
         format => write_out(format, &summary, &catalog)?,

@@ -3,10 +3,12 @@
 #![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
 
 use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use qkvet_report::{LiveStream, ReportFormat, ReportStyle, markdown, ndjson_end, render_in, write_as, write_json};
+use qkvet_report::{
+    LiveStream, ReportFormat, ReportStyle, markdown, render_in, write_as, write_json, write_ndjson, write_ndjson_end,
+};
 use qkvet_run::whole::{write_whole, write_whole_with};
 use qkvet_spec::{Catalog, Event, Summary};
 
@@ -14,7 +16,7 @@ use super::launch::write_text;
 use super::setup;
 use crate::args::{OutputArgs, Wish};
 use crate::exit::Failure;
-use crate::out::{say_with, written};
+use crate::out::{columns, say_with, written};
 
 /// The folder in the store that holds the report of the last run.
 pub(super) const LAST: &str = "last";
@@ -88,13 +90,12 @@ pub(super) fn write_reports(
     }
     match args.format {
         ReportFormat::Human => {
-            write_text(&render_in(
-                summary,
-                ReportStyle { is_cut: std::io::stdout().is_terminal(), is_brief: is_quiet },
-            ))?;
+            let style = ReportStyle { columns: columns(), is_brief: is_quiet, has_margins: args.margins };
+            write_text(&render_in(summary, style))?;
         }
         ReportFormat::Ndjson if !live.is_silent => {
-            write_text(&ndjson_end(summary).map_err(|error| unwritten(&error))?)?;
+            say_with(|to| write_ndjson_end(summary, to));
+            written()?;
         }
         format => write_out(format, summary, catalog)?,
     }
@@ -103,12 +104,13 @@ pub(super) fn write_reports(
 
 /// The report in a format on standard output.
 pub(super) fn write_out(format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
-    if format == ReportFormat::Json {
-        // The one that tells everything, however long that is.
-        say_with(|to| write_json(summary, to));
-        return written();
+    match format {
+        // Those that tell everything, however long that is.
+        ReportFormat::Json => say_with(|to| write_json(summary, to)),
+        ReportFormat::Ndjson => say_with(|to| write_ndjson(summary, to)),
+        format => return write_text(&write_as(format, summary, catalog).map_err(|error| unwritten(&error))?),
     }
-    write_text(&write_as(format, summary, catalog).map_err(|error| unwritten(&error))?)
+    written()
 }
 
 /// The files that were wished for.
@@ -147,11 +149,14 @@ fn write_wish(Wish { format, path }: &Wish, summary: &Summary, catalog: &Catalog
 
 /// Writes a report as a whole or not at all.
 fn write_report(path: &Path, format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
-    if format == ReportFormat::Json {
-        return write_named_with("report", path, |to| write_json(summary, to));
+    match format {
+        ReportFormat::Json => write_named_with("report", path, |to| write_json(summary, to)),
+        ReportFormat::Ndjson => write_named_with("report", path, |to| write_ndjson(summary, to)),
+        format => {
+            let text = write_as(format, summary, catalog).map_err(|error| unwritten(&error))?;
+            write_named("report", path, &text)
+        }
     }
-    let text = write_as(format, summary, catalog).map_err(|error| unwritten(&error))?;
-    write_named("report", path, &text)
 }
 
 /// What no report is written over.
@@ -210,8 +215,12 @@ fn keep(summary: &Summary, catalog: &Catalog) {
         return;
     }
     let format = ReportFormat::Json;
-    let written =
-        last_folder().and_then(|folder| write_report(&folder.join(format.file_name()), format, summary, catalog));
+    let written = last_folder().and_then(|folder| {
+        // What an earlier run left there would be taken for this one's.
+        let others = ReportFormat::ALL.into_iter().filter(|other| *other != format);
+        others.for_each(|other| drop(fs::remove_file(folder.join(other.file_name()))));
+        write_report(&folder.join(format.file_name()), format, summary, catalog)
+    });
     if let Err(failure) = written {
         tell!("warning: `qkvet report` will not find this run: {failure}");
     }

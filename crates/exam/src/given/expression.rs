@@ -320,7 +320,7 @@ fn times(x: &Real, y: &Real) -> Result<Real, String> {
 fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, String> {
     let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
     let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
-    let whole = |text: &str| text.parse::<i64>().ok().filter(|n| n.abs() <= MOST_POWER);
+    let whole = |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
     let (Some(p), Some(q)) = (whole(p), whole(q)) else {
         return Err(format!("expected a rational factor on a logarithm with numbers up to {MOST_POWER}, got `{text}`"));
     };
@@ -447,6 +447,7 @@ mod tests {
     #[test]
     fn what_is_no_number_says_why() {
         for (text, why) in [
+            ("-9223372036854775808log(38)", "with numbers up to 32"),
             ("", "the end"),
             ("2 1/2", "operator"),
             ("1/2e", "brackets"),

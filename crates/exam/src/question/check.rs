@@ -409,7 +409,11 @@ impl Checker<'_> {
         for (at, expr) in pieces.flat_map(|piece| piece.values()).enumerate() {
             // Its own text is not kept; printing it again gives one that reads the same.
             let formula = Formula { text: written(expr), offset: text.offset };
-            debug_assert!(parse(&formula.text).is_ok(), "{}", formula.text);
+            if parse(&formula.text).is_err() {
+                let told =
+                    format!("{place}: expected formulas of fewer brackets in brackets, got one that is too deep");
+                return Err(self.plain(told));
+            }
             values.insert(format!("{place} formula {}", at + 1), formula);
         }
         Ok(())

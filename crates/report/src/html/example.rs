@@ -11,7 +11,6 @@ pub(super) struct ExampleView {
     pub(super) keys: Table,
     /// Keys that are not shown.
     pub(super) more_keys: usize,
-    pub(super) sink: Option<String>,
     pub(super) result: String,
     pub(super) columns: Table,
     /// Columns that are not shown.
@@ -37,13 +36,15 @@ impl Cell {
     }
 }
 
+/// Columns of values that are shown beside the weights.
+const MOST_VALUES: usize = 3;
+
 pub(super) fn example(example: &WorkedExample) -> ExampleView {
     let WorkedExample { item, head, query, .. } = *example;
     ExampleView {
         caption: format!("Query [b={item}, h={head}, i={query}] of {}", visible(&example.call)),
         keys: keys(example),
         more_keys: example.n_k.saturating_sub(example.keys.len()),
-        sink: example.expected.sink.as_ref().and_then(|sink| sink.0.first()).map(|sink| short(*sink)),
         result: example.result.clone(),
         columns: columns(example),
         more_columns: example.width.saturating_sub(example.columns.len()),
@@ -54,29 +55,63 @@ fn at(numbers: &Numbers, at: usize) -> f64 {
     numbers.0.get(at).copied().unwrap_or(f64::NAN)
 }
 
-/// A row for each key: product, stages, logit, weight, and the last two with the cause.
+/// A row for each key: product, stages, logit, softmax in two steps, the values that it weighs, and logit and weight with the cause; one for
+/// a sink, and one for the sums where all keys are shown.
 fn keys(example: &WorkedExample) -> Table {
-    let WorkedExample { expected, supposed, .. } = example;
+    let WorkedExample { expected, supposed, values, .. } = example;
     // The last stage is the logit, but for keys that are hidden.
     let inner = expected.stages.len().saturating_sub(1);
+    let sink = expected.sink.as_ref().and_then(|sink| sink.0.first()).copied();
+    let highest = expected.logits.0.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
+    let exponential = |logit: f64| if highest.is_finite() { libm::exp(logit - highest) } else { 0.0 };
+    let shown: Vec<usize> = example.columns.iter().copied().take(MOST_VALUES).collect();
+    let n_values = if values.len() == example.keys.len() { shown.len() } else { 0 };
     let mut header = vec!["key j".to_owned(), "q · k".to_owned()];
     header.extend(expected.stages.iter().take(inner).map(|stage| visible(&stage.stage).into_owned()));
     let last = expected.stages.last().map_or_else(String::new, |stage| format!(" ({})", visible(&stage.stage)));
-    header.extend([format!("logit{last}"), "weight".to_owned()]);
+    header.extend([format!("logit{last}"), "exp(logit − max)".to_owned(), "weight".to_owned()]);
+    header.extend(shown.iter().take(n_values).map(|c| format!("v[j, {c}]")));
     if supposed.is_some() {
         header.extend(["logit with the cause".to_owned(), "weight with the cause".to_owned()]);
     }
+    let width = header.len();
     let row = |(row, key): (usize, &usize)| {
         let mut cells = vec![Cell::plain(key.to_string()), Cell::plain(short(at(&expected.products, row)))];
         cells.extend(expected.stages.iter().take(inner).map(|stage| Cell::plain(short(at(&stage.scores, row)))));
-        cells.extend([Cell::plain(logit(expected, row)), Cell::plain(short(at(&expected.weights, row)))]);
+        cells.push(Cell::plain(logit(expected, row)));
+        cells.push(Cell::plain(short(exponential(at(&expected.logits, row)))));
+        cells.push(Cell::plain(short(at(&expected.weights, row))));
+        cells.extend((0..n_values).map(|column| Cell::plain(short(at(&values[row], column)))));
         if let Some(other) = supposed {
             cells.push(compared(logit(other, row), &logit(expected, row)));
             cells.push(compared(short(at(&other.weights, row)), &short(at(&expected.weights, row))));
         }
         cells
     };
-    Table { header, rows: example.keys.iter().enumerate().map(row).collect() }
+    let mut rows: Vec<Vec<Cell>> = example.keys.iter().enumerate().map(row).collect();
+    // A row with texts at the columns of logit, exponential, weight and values.
+    let beside = |name: &str, texts: Vec<String>| {
+        let before = std::iter::once(name.to_owned()).chain(vec![String::new(); inner + 1]);
+        let mut cells: Vec<Cell> = before.chain(texts).map(Cell::plain).collect();
+        cells.resize_with(width, || Cell::plain(""));
+        cells
+    };
+    if let Some(sink) = sink {
+        rows.push(beside("sink", vec![short(sink), short(exponential(sink))]));
+    }
+    if example.keys.len() == example.n_k && highest.is_finite() {
+        let sum: f64 = expected.logits.0.iter().copied().chain(sink).map(exponential).sum();
+        let weighed = |column: usize| -> f64 {
+            // What has no weight does not count, whatever it is.
+            let seen = expected.weights.0.iter().zip(values).filter(|(weight, _)| **weight != 0.0);
+            let weighed = seen.map(|(weight, values)| weight * at(values, column));
+            weighed.sum()
+        };
+        let mut texts = vec![String::new(), short(sum), short(expected.weights.0.iter().sum())];
+        texts.extend((0..n_values).map(|column| short(weighed(column))));
+        rows.push(beside(if n_values == 0 { "sum" } else { "sum, of v weighted" }, texts));
+    }
+    Table { header, rows }
 }
 
 fn logit(steps: &Steps, row: usize) -> String {

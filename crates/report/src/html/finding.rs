@@ -57,8 +57,8 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
         ),
     )];
     let optional = [
-        ("cause", &finding.cause),
         ("hint", &finding.hint),
+        ("cause", &finding.cause),
         ("reading", &finding.reading),
         ("wrong elements", &finding.structure),
     ];

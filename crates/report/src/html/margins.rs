@@ -71,7 +71,7 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
     (first..=last).for_each(|power| plot.tick_across(across(power), &span(power)));
     for (form, (dtype, spans)) in bands.iter().enumerate() {
         // Formats stand beside each other, not upon each other.
-        let shift = (form as f64 - (bands.len() as f64 - 1.0) / 2.0) * 7.0;
+        let shift = (form as f64 - (bands.len() as f64 - 1.0) / 2.0) * 11.0;
         let places: Vec<(f64, f64)> = spans
             .iter()
             .filter(|(_, band)| band.n > band.failing)
@@ -92,6 +92,8 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
                 plot.mark(form, x, up(decade(band.worst_held)), &about(band.n - band.failing, "held", band.worst_held));
             }
             if band.failing > 0 {
+                // Of which format it is, its form says; that it fails, the cross over it.
+                plot.mark(form, x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
                 plot.cross(x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
             }
         }
@@ -105,7 +107,7 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
     );
     let legend: Vec<String> = bands.keys().map(|dtype| (*dtype).to_owned()).collect();
     let axes = ("number of keys", "worst error over bound (log)", "failing");
-    plot.svg("Errors against bounds, by format and number of keys", &about, axes, &legend)
+    plot.svg("Errors against bounds, by format and number of keys", &about, axes, &legend, None)
 }
 
 fn table(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {

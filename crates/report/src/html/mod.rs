@@ -8,14 +8,13 @@ mod margins;
 mod plot;
 mod shapes;
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use qkvet_spec::{CaseRecord, Catalog, Change, KnownOutcome, Summary, Verdict};
 
 use self::conventions::{ConventionRow, conventions};
 use self::finding::{FindingView, finding};
 use self::shapes::Shapes;
+use crate::finding_name::titles;
 use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
@@ -134,7 +133,8 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         conventions: conventions(summary, catalog),
         coverage: visible(&plain(&coverage(summary))).into_owned(),
         margins: margins::margins(summary),
-        shapes: shapes.run(),
+        // Of one finding it is the same as that of the finding.
+        shapes: if summary.findings.len() == 1 { String::new() } else { shapes.run() },
         dtypes,
         laws,
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
@@ -144,7 +144,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
             .map(|(at, why)| cut(&format!("{}. {why}", at + 1), LONGEST))
             .collect(),
         stale: stale_lines(summary),
-        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &BTreeMap::new(), false))),
+        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &titles(summary), None))),
     };
     // Whatever slipped through: nothing on the page is hidden.
     page.render().map(|page| no_command_markup(&visible(&page)).into_owned())

@@ -41,6 +41,16 @@ impl Plot {
         };
     }
 
+    /// A ring around a place, in which what is there stays to be seen.
+    pub(super) fn ring(&mut self, x: f64, y: f64, about: &str) {
+        let (x, y) = (LEFT + x - 8.0, TOP + y - 8.0);
+        let _ = write!(
+            self.body,
+            "<path class=\"ring\" d=\"M{x:.1} {y:.1}h16v16h-16z\"><title>{}</title></path>",
+            escaped(about)
+        );
+    }
+
     /// A cross.
     pub(super) fn cross(&mut self, x: f64, y: f64, about: &str) {
         let (x, y) = (LEFT + x - 4.5, TOP + y - 4.5);
@@ -93,26 +103,28 @@ impl Plot {
         );
     }
 
-    /// The picture: names of the axes, a legend of forms, and what it shows in words.
+    /// The picture, as wide as it has to be to be read: names of the axes, a legend of forms, of rings if they have a name, and of crosses,
+    /// and what it shows in words.
     pub(super) fn svg(
         mut self,
         title: &str,
         about: &str,
         (across, up, crosses): (&str, &str, &str),
         legend: &[String],
+        rings: Option<&str>,
     ) -> String {
         let body = std::mem::take(&mut self.body);
         // Beside each other as far as there is room: a name is about as wide as it has characters.
         let (mut x, mut y) = (0.0, HEIGHT + 46.0);
-        for (form, name) in legend.iter().map(String::as_str).chain([crosses]).enumerate() {
+        for (form, name) in legend.iter().map(String::as_str).chain([crosses]).chain(rings).enumerate() {
             let width = SIGN + CHARACTER * name.chars().count() as f64;
             if x > 0.0 && x + width > WIDTH {
                 (x, y) = (0.0, y + ROW);
             }
-            if form == legend.len() {
-                self.cross(x + 6.0, y, name);
-            } else {
-                self.mark(form, x + 6.0, y, name);
+            match form.checked_sub(legend.len()) {
+                None => self.mark(form, x + 6.0, y, name),
+                Some(0) => self.cross(x + 6.0, y, name),
+                Some(_) => self.ring(x + 4.0, y, name),
             }
             let _ = write!(
                 self.body,
@@ -125,10 +137,10 @@ impl Plot {
         }
         let (w, h) = (LEFT + WIDTH + 16.0, TOP + y + 12.0);
         format!(
-            "<svg role=\"img\" class=\"plot\" viewBox=\"0 0 {w} {h}\"><title>{title}</title><desc>{about}</desc>\
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><svg role=\"img\" class=\"plot\" viewBox=\"0 0 {w} {h}\"><title>{title}</title><desc>{about}</desc>\
              <path class=\"frame\" d=\"M{LEFT} {TOP}v{HEIGHT}h{WIDTH}\"/>{body}{}\
              <text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\">{across}</text>\
-             <text class=\"axis\" transform=\"translate(14 {:.1}) rotate(-90)\">{up}</text></svg>",
+             <text class=\"axis\" transform=\"translate(14 {:.1}) rotate(-90)\">{up}</text></svg></div>",
             self.body,
             LEFT + WIDTH / 2.0,
             TOP + HEIGHT + 32.0,

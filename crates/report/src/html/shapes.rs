@@ -75,7 +75,7 @@ impl Shapes {
         let words = Words {
             title: "Where this finding shows, by numbers of queries and keys",
             what: "Cases show this finding",
-            crosses: "shown by some",
+            crosses: "some show it",
         };
         plot(&places, witness, &words, MOST_OF_FINDING)
     }
@@ -93,7 +93,7 @@ struct Words {
     crosses: &'static str,
 }
 
-/// Crosses where some are wrong, circles where all held, a square for the smallest witness.
+/// Crosses where some are wrong, circles where all held, a square around the smallest witness.
 fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, most: usize) -> String {
     let n_wrong: usize = places.values().map(|place| place.wrong).sum();
     if n_wrong == 0 {
@@ -127,18 +127,17 @@ fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, mo
             plot.mark(0, across(*n_k), up(*n_q), &about);
         }
     }
-    // Last, so that nothing covers it: a witness was made smaller, where cases of the suite may have held.
+    // Around what is there: a witness was made smaller, where cases of the suite may have held.
     if let Some((n_q, n_k)) = witness {
-        plot.mark(1, across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
+        plot.ring(across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
     }
     let wrong = places.values().filter(|place| place.wrong > 0).count();
-    let square = if witness.is_some() { "; the square is the smallest witness" } else { "" };
+    let square = if witness.is_some() { "; the square is around the smallest witness" } else { "" };
     let about = format!(
         "{what} at {} of {} pairs of numbers of queries and keys, shown by crosses; circles are pairs where all held{square}",
         count(wrong),
         count(places.len())
     );
-    let legend: Vec<String> =
-        std::iter::once("all held").chain(witness.map(|_| "smallest witness")).map(str::to_owned).collect();
-    plot.svg(title, &about, ("number of keys (log)", "number of queries (log)", crosses), &legend)
+    let axes = ("number of keys (log)", "number of queries (log)", *crosses);
+    plot.svg(title, &about, axes, &["all held".to_owned()], witness.map(|_| "smallest witness"))
 }

@@ -29,6 +29,11 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
         let what = format!("snapshot at {path}: expected a line break at its end, got none: the file is cut off");
         return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
     }
+    if let Some(line) = source.lines().position(is_conflict) {
+        let what = format!("snapshot at {path}:{}: expected cases, got a merge that is not resolved", line + 1);
+        let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and what `qkvet snapshot check` then finds with `accept`";
+        return Err(SpecError::plain(format!("{what}\n{hint}")));
+    }
     let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| {
         if has_no_end(source) {
             return cut_off(path);
@@ -47,6 +52,11 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
         }
     }
     Ok(snapshot)
+}
+
+/// Whether git left the line between two sides of a merge.
+fn is_conflict(line: &str) -> bool {
+    ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) || line == "======="
 }
 
 fn cut_off(path: &str) -> SpecError {

@@ -16,8 +16,9 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const MOST_GROUPS: usize = 8;
 /// Cases of a group that are named.
 const MOST_CASES: usize = 3;
-/// Longest line at a terminal, and where none is.
-const WIDTH: usize = 108;
+/// Room before what is said of a group.
+const LABEL: usize = 24;
+/// Longest line where no terminal ends it.
 const LONGEST: usize = 2000;
 
 /// Cases that changed in the same way.
@@ -46,6 +47,11 @@ impl ChangeGroup<'_> {
             named.push(format!("{more} more laws"));
         }
         named.join(", ")
+    }
+
+    /// How it changed, and of which fault a code is.
+    pub fn named(&self, titles: &BTreeMap<String, String>) -> String {
+        visible_line(&named(&self.title, titles)).into_owned()
     }
 
     /// A case in a line: `c-78bac45d510d9835  value float32  PASS 2^-8 → FAIL 2^5 QK221`.
@@ -102,9 +108,10 @@ fn title(one: &CaseChange) -> String {
     }
 }
 
-/// What is different, for the end of a report; of each kind the largest groups. Lines are cut where a terminal ends, if `is_cut`.
-pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>, is_cut: bool) -> String {
-    let width = if is_cut { WIDTH } else { LONGEST };
+/// What is different, for the end of a report; of each kind the largest groups. Lines end where a terminal of so many columns does.
+pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(LONGEST).max(LABEL * 2);
+    let width = columns - LABEL;
     let mut out = String::new();
     let mut line = |text: &str| {
         // Writing to a string does not fail.
@@ -140,7 +147,7 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
             line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible_line(&group.laws()), width)));
             if change.is_regression() {
                 for one in group.cases.iter().take(MOST_CASES) {
-                    line(&format!("  {:13} {:>6}  {}", "", "", ChangeGroup::line(one)));
+                    line(&cut(&format!("    {}", ChangeGroup::line(one)), columns));
                 }
             }
         }
@@ -171,7 +178,9 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     } else {
         Some("hint: `qkvet snapshot diff` shows every case, `qkvet snapshot accept` takes over what you choose")
     };
-    hint.into_iter().for_each(&mut line);
+    if let Some(hint) = hint {
+        line(&textwrap::wrap(hint, columns).join("\n"));
+    }
     out
 }
 
@@ -234,12 +243,12 @@ pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
 }
 
 /// Every difference, as lines that are gone and lines that come, by law.
-pub fn snapshot_diff(outcome: &SnapshotOutcome) -> String {
+pub fn snapshot_diff(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     for group in change_groups(outcome) {
         // Writing to a string does not fail.
-        let title = if group.title.is_empty() { String::new() } else { format!(": {}", group.title) };
-        let _ = writeln!(out, "{BOLD}{}{}{BOLD:#}", group.change.name(), visible_line(&title));
+        let title = if group.title.is_empty() { String::new() } else { format!(": {}", group.named(titles)) };
+        let _ = writeln!(out, "{BOLD}{}{title}{BOLD:#}", group.change.name());
         for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {
             for (sign, style, entry) in [('-', RED, recorded), ('+', GREEN, found)] {
                 if let Some(entry) = entry {

@@ -6,7 +6,7 @@ use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::{Want, alters, visibility};
 use qkvet_engine::simulate::Simulator;
-use qkvet_engine::steps::query_steps;
+use qkvet_engine::steps::{QuerySteps, query_steps};
 use qkvet_engine::strike::{Strike, strike};
 use qkvet_spec::{
     Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps, Target,
@@ -131,8 +131,8 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
     let (own, other) = (weights(telling.meaning), supposed.as_ref().map(weights));
     let weight = |j: usize| own[j].abs().max(other.as_ref().map_or(0.0, |other| other[j].abs()));
     let keys = foremost(n_k, MOST_KEYS, weight);
-    let steps = |meaning: &Meaning, weights: &[f64]| {
-        let all = query_steps(meaning, call, [item, head, query]);
+    let own_steps = query_steps(telling.meaning, call, [item, head, query]);
+    let steps = |all: &QuerySteps, weights: &[f64]| {
         let pick = |numbers: &[f64]| Numbers(keys.iter().map(|j| numbers[*j]).collect());
         Steps {
             products: pick(&all.products),
@@ -150,6 +150,7 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
     let columns = foremost(width, MOST_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
     let pick = |number: &dyn Fn(usize) -> f64| Numbers(columns.iter().map(|c| number(row * width + c)).collect());
     let simulated = simulated(telling, &shown);
+    let values = |j: &usize| Numbers(columns.iter().map(|c| own_steps.values[*j][*c]).collect());
     Some(WorkedExample {
         call: shown.record.label.clone(),
         result: shown.want.name().to_owned(),
@@ -157,8 +158,12 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
         head,
         query,
         n_k,
-        expected: steps(telling.meaning, &own),
-        supposed: supposed.as_ref().zip(other.as_ref()).map(|(meaning, weights)| steps(meaning, weights)),
+        expected: steps(&own_steps, &own),
+        supposed: supposed
+            .as_ref()
+            .zip(other.as_ref())
+            .map(|(meaning, weights)| steps(&query_steps(meaning, call, [item, head, query]), weights)),
+        values: if shown.want == Want::Output { keys.iter().map(values).collect() } else { Vec::new() },
         keys: keys.clone(),
         width,
         exact: pick(&|at| shown.expected.exact[at].mid),

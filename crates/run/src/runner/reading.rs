@@ -75,9 +75,14 @@ pub(super) fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
     }
 }
 
-/// `b=0, h=1, i=3 weighs keys 0, 2; expected 0, 2, 5`.
+/// `query [b=0, h=1, i=3] weighs keys 0, 2; expected keys 0, 2, 5`.
 fn text(reading: &Reading) -> String {
     let Reading { item, head, query, weighed, expected } = reading;
-    let (weighed, expected) = (spans(weighed), spans(expected));
-    format!("query [b={item}, h={head}, i={query}] weighs keys {weighed}; expected {expected}")
+    let keys = |all: &[usize]| match all {
+        [] => "no key".to_owned(),
+        [one] => format!("key {one}"),
+        all => format!("keys {}", spans(all)),
+    };
+    let (weighed, expected) = (keys(weighed), keys(expected));
+    format!("query [b={item}, h={head}, i={query}] weighs {weighed}; expected {expected}")
 }

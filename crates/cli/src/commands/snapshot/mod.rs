@@ -4,19 +4,21 @@ mod last;
 mod place;
 mod review;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text, visible, write_snapshot,
+    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text, titles, visible,
+    write_snapshot,
 };
+use qkvet_run::names::other_names;
 use qkvet_run::whole::hold;
 use qkvet_spec::{CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Verdict};
 
 use self::last::{Run, last_run};
 use self::place::snapshot_path;
-use self::review::{Choice, review};
+use self::review::{Choice, Manner, review};
 use super::check::{Ended, run_check};
 use super::expected::{Comparison, Expected, read_snapshot_file, refuse_under_ci, shown};
 use super::launch::write_text;
@@ -24,9 +26,10 @@ use super::merge::run_merge;
 use super::reports::write_named;
 use crate::args::{
     CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
-    SnapshotRecordArgs,
+    SnapshotPlaceArgs, SnapshotRecordArgs,
 };
 use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
+use crate::out::columns;
 
 pub(super) fn snapshot(command: &SnapshotCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -45,6 +48,9 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
     let target = &args.check.target;
     let path = snapshot_path(args.place.snapshot.as_deref(), target, args.check.on.process.config.as_deref())?;
     let mut snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
+    if path.exists() {
+        same_target(&snapshot, &path, &args.place, &args.check)?;
+    }
     let expected = known(&args.check)?.and_snapshot(None, args.exact);
     let summary = match run_check(&args.check, &expected)? {
         Ended::Run(summary) => summary,
@@ -62,7 +68,8 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
     }
     if !summary.findings.is_empty() {
         let n = summary.findings.len();
-        tell!("notice: {n} findings are recorded; `qkvet snapshot check` fails on what is worse or new");
+        let what = if n == 1 { "1 finding is".to_owned() } else { format!("{n} findings are") };
+        tell!("notice: {what} recorded; `qkvet snapshot check` fails on what is worse or new");
     }
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
@@ -85,9 +92,7 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }
     let snapshot = read_snapshot_file(&path)?;
     tell_old(&path, &snapshot);
-    if snapshot.target != check.target {
-        tell!("notice: the snapshot is of target {}", visible(&snapshot.target));
-    }
+    same_target(&snapshot, &path, &args.place, check)?;
     let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
     let expected = known(check)?.and_snapshot(Some(comparison), args.exact);
     let ended = if args.from.is_empty() {
@@ -108,6 +113,31 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
+/// Whether a file is about the target, by any of its names: of one that was named it is told that it is not, and another one, which two
+/// targets would share, is refused.
+fn same_target(
+    snapshot: &Snapshot,
+    path: &Path,
+    place: &SnapshotPlaceArgs,
+    CheckArgs { target, on, .. }: &CheckArgs,
+) -> Result<(), Failure> {
+    let bare = |name: &str| name.trim_start_matches("python:").trim_start_matches("./").to_owned();
+    let others = other_names(target, &super::setup::current_folder()?, on.process.config.as_deref());
+    if others.iter().chain([target]).any(|name| bare(name) == bare(&snapshot.target)) {
+        return Ok(());
+    }
+    let (of, path) = (visible(&snapshot.target), shown(path));
+    if place.snapshot.is_some() {
+        tell!("notice: the snapshot is of target {of}");
+        return Ok(());
+    }
+    let hint = "hint: --snapshot FILE names another one for this target";
+    Err(Failure::Usage(format!(
+        "snapshot at {path}: expected one of target {}, got one of {of}\n{hint}",
+        visible(target)
+    )))
+}
+
 /// Says that a file of the format before cannot be told from a part of it.
 fn tell_old(path: &Path, snapshot: &Snapshot) {
     if snapshot.is_old() {
@@ -123,9 +153,9 @@ fn known(check: &CheckArgs) -> Result<Expected, Failure> {
 }
 
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
-    let Found { outcome, path, snapshot, .. } = found(&args.from)?;
+    let Found { run, outcome, path, snapshot } = found(&args.from)?;
     tell_old(&path, &snapshot);
-    write_text(&snapshot_diff(&outcome))?;
+    write_text(&snapshot_diff(&outcome, &titles(&run.summary)))?;
     tell!("{}", plain(&snapshot_line(&outcome)));
     Ok(ExitCode::from(HELD))
 }
@@ -148,8 +178,10 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     let chosen: Box<dyn Fn(&CaseChange) -> bool> = if args.all {
         Box::new(|_| true)
     } else if args.only.is_empty() {
-        write_text(&snapshot_text(&outcome, &BTreeMap::new(), true))?;
-        let groups = review(&outcome, args.prune, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
+        let (titles, columns) = (titles(&run.summary), columns());
+        write_text(&snapshot_text(&outcome, &titles, columns))?;
+        let manner = Manner { prune: args.prune, titles: &titles, columns: columns.unwrap_or(80) };
+        let groups = review(&outcome, &manner, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
         let taken: Vec<CaseChange> = groups
             .into_iter()
             .filter(|(_, choice)| *choice == Choice::Accept)
@@ -246,7 +278,7 @@ fn save(
     if written == Written::default() && !snapshot.is_old() {
         tell!("snapshot at {shown}: nothing to change");
     } else {
-        write_named("snapshot", path, &write_snapshot(snapshot))?;
+        write_named("snapshot", Path::new(&shown), &write_snapshot(snapshot))?;
         tell!("snapshot at {shown}: {added} added, {replaced} replaced, {removed} removed");
     }
     if snapshot.is_old() {
@@ -254,7 +286,8 @@ fn save(
     }
     let missing = outcome.count(|change| change == Change::Missing);
     if missing > 0 && !prune {
-        tell!("notice: {missing} recorded cases are no more; --prune removes them");
+        let what = if missing == 1 { "1 recorded case is".to_owned() } else { format!("{missing} recorded cases are") };
+        tell!("notice: {what} no more; --prune removes {}", if missing == 1 { "it" } else { "them" });
     }
     Ok(())
 }

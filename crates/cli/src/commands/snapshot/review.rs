@@ -1,5 +1,6 @@
 //! The changes one group after the other, and a person who decides.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 
 use qkvet_report::{ChangeGroup, change_groups, visible_line};
@@ -12,9 +13,9 @@ const MOST_SHOWN: usize = 5;
 
 /// What the keys do.
 const HELP: &str = "  a  accept: the snapshot takes over what the run found for these cases
-  s  skip: the snapshot stays as it is for them, and the next check tells them again
+  s  skip: the snapshot stays as it is, and the next check tells them again
   l  show all cases of the group
-  q  quit: the groups from here on are skipped; what was accepted before is written
+  q  quit: this group and the rest are skipped; what was accepted is written
   ?  this list";
 
 /// What becomes of a group.
@@ -24,10 +25,20 @@ pub(super) enum Choice {
     Skip,
 }
 
+/// How it is asked.
+pub(super) struct Manner<'m> {
+    /// Whether cases that are no more are asked about too.
+    pub(super) prune: bool,
+    /// Titles of faults by their codes.
+    pub(super) titles: &'m BTreeMap<String, String>,
+    /// Width of the terminal.
+    pub(super) columns: usize,
+}
+
 /// Asks about each group at a terminal.
 pub(super) fn review<'a>(
     outcome: &'a SnapshotOutcome,
-    prune: bool,
+    manner: &Manner<'_>,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> Result<Vec<(ChangeGroup<'a>, Choice)>, Failure> {
@@ -35,17 +46,17 @@ pub(super) fn review<'a>(
         let hint = "hint: --all or --only PATTERN takes changes over without asking; `qkvet snapshot diff` shows them";
         return Err(Failure::Usage(format!("snapshot accept: expected a terminal to ask at, got none\n{hint}")));
     }
-    ask(outcome, prune, input, output).map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
+    ask(outcome, manner, input, output).map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
 }
 
 fn ask<'a>(
     outcome: &'a SnapshotOutcome,
-    prune: bool,
+    manner: &Manner<'_>,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> std::io::Result<Vec<(ChangeGroup<'a>, Choice)>> {
     let groups: Vec<ChangeGroup<'a>> =
-        change_groups(outcome).into_iter().filter(|group| prune || group.change != Change::Missing).collect();
+        change_groups(outcome).into_iter().filter(|group| manner.prune || group.change != Change::Missing).collect();
     let (mut decided, total) = (Vec::new(), groups.len());
     let mut is_over = false;
     for (number, group) in groups.into_iter().enumerate() {
@@ -54,14 +65,9 @@ fn ask<'a>(
             continue;
         }
         let (n, noun) = (group.cases.len(), if group.cases.len() == 1 { "case" } else { "cases" });
-        writeln!(
-            output,
-            "\n{} of {total}  {}: {} ({n} {noun}: {})",
-            number + 1,
-            group.change.name(),
-            visible_line(&group.title),
-            visible_line(&group.laws())
-        )?;
+        let head = format!("{} of {total}  {}: {}", number + 1, group.change.name(), group.named(manner.titles));
+        writeln!(output, "\n{}", broken(head.trim_end_matches(": "), manner.columns))?;
+        writeln!(output, "{}", broken(&format!("  {n} {noun}: {}", visible_line(&group.laws())), manner.columns))?;
         group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
         if n > MOST_SHOWN {
             writeln!(output, "  and {} more", n - MOST_SHOWN)?;
@@ -91,6 +97,12 @@ fn ask<'a>(
         decided.push((group, choice));
     }
     Ok(decided)
+}
+
+/// Text in lines that the terminal does not break.
+fn broken(text: &str, columns: usize) -> String {
+    let options = textwrap::Options::new(columns.max(20)).subsequent_indent("    ");
+    textwrap::wrap(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation)).join("\n")
 }
 
 #[cfg(test)]
@@ -131,8 +143,11 @@ mod tests {
         let outcome = outcome();
         let choices = |answers: &str, prune| {
             let mut told = Vec::new();
-            let decided = ask(&outcome, prune, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
+            let titles = BTreeMap::from([("QK221".to_owned(), "heads by remainder".to_owned())]);
+            let manner = Manner { prune, titles: &titles, columns: 60 };
+            let decided = ask(&outcome, &manner, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
             let told = String::from_utf8(told).expect("text");
+            assert!(told.contains("PASS → FAIL QK221 (heads by remainder)\n  1 case: value 1\n"), "{told}");
             (decided.iter().map(|(group, choice)| (group.cases[0].case.as_str(), *choice)).collect::<Vec<_>>(), told)
         };
         let (decided, told) = choices("s\nwhat\na\n?\nl\na\n", false);

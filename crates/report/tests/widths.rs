@@ -1,0 +1,56 @@
+//! The report for people fits the terminal that it is for, and in a file no line of it is cut.
+
+#![expect(clippy::disallowed_methods, reason = "reads the report")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use qkvet_report::{ReportStyle, compare, new_snapshot, plain, render, render_in, snapshot_text};
+use qkvet_spec::Summary;
+use textwrap::core::display_width;
+
+fn summary() -> Summary {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report.json");
+    let mut summary: Summary =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the report")).expect("a report");
+    let long = "a word that is followed by others and by 注意 and more of them ".repeat(20);
+    summary.run.environment.push(long.clone());
+    summary.warnings.push(long.clone());
+    summary.findings[0].title.push_str(&format!(" {long}"));
+    summary.findings[0].evidence.got = "0.1234567890123456789 and a reason why it is what it is, too".to_owned();
+    summary.coverage.declined.insert(long, 3);
+    summary
+}
+
+/// A line that is there to be copied.
+fn is_command(line: &str) -> bool {
+    ["  replay ", "  or "].iter().any(|label| line.starts_with(label))
+}
+
+#[test]
+fn no_line_is_wider_than_its_terminal() {
+    let mut summary = summary();
+    summary.snapshot = Some(compare(&new_snapshot(&summary.run.target), &summary, "snapshots/x.yaml", None, false));
+    for columns in [60, 80, 100, 120, 200] {
+        let style = ReportStyle { columns: Some(columns), has_margins: true, ..ReportStyle::default() };
+        let text = plain(&render_in(&summary, style));
+        for line in text.lines().filter(|line| !is_command(line)) {
+            assert!(display_width(line) <= columns, "{columns}, {}: {line}\n{text}", display_width(line));
+        }
+        assert!(text.contains("times the bound of contract"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_terminal_has_no_room_for_a_file_has() {
+    let summary = summary();
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let file = words(&plain(&render(&summary)));
+    let narrow = ReportStyle { columns: Some(80), ..ReportStyle::default() };
+    assert!(plain(&render_in(&summary, narrow)).contains('…'));
+    assert!(!file.contains('…') && file.contains(summary.run.environment[summary.run.environment.len() - 1].trim()));
+    let none: BTreeMap<String, String> = BTreeMap::new();
+    let outcome = compare(&new_snapshot("x"), &summary, "s.yaml", None, false);
+    assert!(snapshot_text(&outcome, &none, Some(60)).contains('…'));
+    assert!(!snapshot_text(&outcome, &none, None).contains('…'));
+}
