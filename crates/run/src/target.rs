@@ -232,7 +232,7 @@ impl TargetKind {
         }
     }
 
-    /// What is known of it before it is asked, if it does not take all extents.
+    /// What is known of it before it is asked, if it does not take all extents, or not all options.
     pub fn fit(&self) -> Option<Fit> {
         match self {
             Self::Library(config) => config.fit(),

@@ -62,10 +62,10 @@ impl OnnxTarget {
         Ok(Self { process, model: model.taking(mask), layout: config.layout })
     }
 
-    /// What the model of a file takes; `None` if it cannot be read, or takes all extents.
+    /// What the model of a file takes; `None` if it cannot be read.
     pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
         let model = Self::read(&config.path(), &config.constants).ok()?;
-        Some(model.fit(config.layout)).filter(|fit| !fit.is_free())
+        Some(model.fit(config.layout))
     }
 
     /// What the model of a file takes.
