@@ -11,6 +11,7 @@ import re
 import sys
 import zipfile
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -27,7 +28,7 @@ FRACTIONS = {100, 90, 80, 75, 70, 60, 50, 40, 30, 25, 20, 10, 5, 0}
 # Moodle's own expressions (question/type/multianswer), shortened to what we write.
 NUMBER = r"-?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
 GAP = re.compile(r"\{1:(NUMERICAL|SHORTANSWER):((?:\\.|[^}\\])*)\}")
-ALTERNATIVE = re.compile(rf"(?:=|%[0-9]+%)(?:{NUMBER}:{NUMBER}|-?[0-9]+(?: ?\\/ ?|\.)?[0-9]*)(?:#(?:\\.|[^~}}#\\])*)?")
+ALTERNATIVE = re.compile(rf"(?:=|%[0-9]+%)(?:{NUMBER}:{NUMBER}|-?[0-9]+(?: ?/ ?|\.)?[0-9]*)(?:#(?:\\.|[^~}}#\\])*)?")
 
 
 def bare(tag):
@@ -40,8 +41,35 @@ def files(form, pattern):
     return found
 
 
+def keyed_numbers():
+    """Of every part with numbers, by the id that formats give it: points, right rows, and the rows of each mistake of that shape."""
+    parts = {}
+    for path in files("exam", "key/*.json"):
+        for at, question in enumerate(json.loads(path.read_text())["questions"], 1):
+            for letter, part in zip("abcdefghijklmnopqrstuvwxyz", question["parts"]):
+                if not isinstance(part["answer"], dict) or "numbers" not in part["answer"]:
+                    continue
+                if part["answer"]["numbers"]["choices"]:
+                    continue
+                key = part["answer"]["numbers"]["key"]["rows"]
+                wrong = [mistake["numbers"]["rows"] for mistake in part["mistakes"]]
+                wrong = [rows for rows in wrong if [len(row) for row in rows] == [len(row) for row in key]]
+                parts[f"{path.stem}-{at}{letter}"] = (part["points"], key, wrong)
+    return parts
+
+
+def entered(text):
+    """A printed number as it is typed into a field: a decimal where it ends."""
+    number = Fraction(text)
+    if "/" not in text or 10**15 % number.denominator:
+        return text
+    return str(Decimal(number.numerator) / Decimal(number.denominator))
+
+
 def moodle():
     kinds = set()
+    n_mistakes = 0
+    parts = keyed_numbers()
     for path in files("moodle", "key/*.xml"):
         names = set()
         for question in ElementTree.parse(path).getroot():
@@ -70,11 +98,44 @@ def moodle():
                 text = question.findtext("questiontext/text")
                 gaps = GAP.findall(text)
                 assert len(gaps) == text.count("{1:") >= 2, number
-                for _, inside in gaps:
-                    for alternative in re.split(r"(?<!\\)~", inside):
-                        assert ALTERNATIVE.fullmatch(alternative), alternative
+                alternatives = [re.split(r"(?<!\\)~", inside) for _, inside in gaps]
+                for alternative in sum(alternatives, []):
+                    assert ALTERNATIVE.fullmatch(alternative), alternative
+                    percent = re.match(r"%([0-9]+)%", alternative)
+                    assert percent is None or int(percent[1]) in FRACTIONS - {100}, alternative
+                n_mistakes += cloze_mistakes(number, alternatives, parts)
         parsed_moodle(path)
-    print("moodle:", " ".join(sorted(kinds)))
+    print("moodle:", " ".join(sorted(kinds)), n_mistakes, "mistakes in matrices")
+
+
+def cloze_mistakes(number, gaps, parts):
+    """What a mistake in the whole matrix earns: half of it at most, unless its right entries alone earn more."""
+    if number not in parts:
+        return 0
+    _, key, wrong = parts[number]
+
+    def earned(gap, given):
+        for alternative in gap:
+            percent, text = re.match(r"(=|%[0-9]+%)((?:\\.|[^#\\])*)", alternative).groups()
+            text, _, tolerance = text.replace("\\", "").partition(":")
+            is_it = abs(Decimal(text) - Decimal(given)) <= Decimal(tolerance) if tolerance else text == given
+            if is_it:
+                return 100 if percent == "=" else int(percent[1:-1])
+        return 0
+
+    def marks(rows):
+        flat = [entered(text) for row in rows for text in row]
+        assert len(flat) == len(gaps)
+        return [earned(gap, text) if is_typed(gap, text) else 0 for gap, text in zip(gaps, flat)]
+
+    def is_typed(gap, text):
+        return ":" not in gap[0] or "/" not in text
+
+    assert marks(key) == [100] * len(gaps), number
+    for rows in wrong:
+        own = marks(rows)
+        assert sum(own) <= max(50 * len(own), 100 * own.count(100)), (number, rows, own)
+    return len(wrong)
 
 
 def parsed_moodle(path):
@@ -91,7 +152,7 @@ def parsed_moodle(path):
         for gap in gaps:
             right, *others = gap.options
             assert gap.sub_type in ("NUMERICAL", "SHORTANSWER") and right.score == 100, gap
-            assert all(0 < other.score < 100 and other.feedback for other in others), gap
+            assert all(0 <= other.score < 100 and other.feedback for other in others), gap
     for question in parsed["multichoice"]:
         assert question.single and sorted(option.score_fraction for option in question.options)[-1] == 100, question.name
 
@@ -179,7 +240,8 @@ def qti21():
     if schemas:
         item = etree.XMLSchema(etree.parse(f"{schemas}/qtiv2p1p1/imsqti_v2p1p1.xsd"))
         package = etree.XMLSchema(etree.parse(f"{schemas}/imscp_v1p1.xsd"))
-    n = 0
+    n, n_mistakes = 0, 0
+    parts = keyed_numbers()
     for archive in packages("qti21"):
         for name in archive.namelist():
             text = archive.read(name)
@@ -194,7 +256,66 @@ def qti21():
                 declared = {e.get("identifier") for e in root.iter() if str(e.tag).endswith("-declaration")}
                 used = {e.get("response-identifier") for e in root.iter() if str(e.tag).endswith("-interaction")}
                 assert used and used <= declared, name
-    print("qti21:", n, "items", "valid under the schemas" if schemas else "")
+                n_mistakes += qti21_numbers(name[2:-4], etree.fromstring(text), parts)
+    print("qti21:", n, "items,", n_mistakes, "mistakes", "valid under the schemas" if schemas else "")
+
+
+def qti21_numbers(number, item, parts):
+    """Marks numbers as the processing of the item says: right ones, those of mistakes, some right ones."""
+    declared = {e.get("identifier"): e.get("baseType") for e in item.iter("{*}responseDeclaration")}
+    processing = item.find("{*}responseProcessing")
+    if number not in parts or "RESPONSE" in declared:
+        return 0
+    points, key, wrong = parts[number]
+
+    def value(e, given, score):
+        if bare(e.tag) == "baseValue":
+            return e.text
+        own = score if e.get("identifier") == "SCORE" else given[e.get("identifier")]
+        return own
+
+    def holds(e, given):
+        tag = bare(e.tag)
+        if tag in ("and", "or"):
+            return (all if tag == "and" else any)(holds(child, given) for child in e)
+        left, right = (value(child, given, None) for child in e)
+        if tag == "stringMatch":
+            return left == right
+        assert tag == "equal" and "/" not in left
+        tolerance = Decimal(e.get("tolerance").split()[0]) if e.get("toleranceMode") == "absolute" else 0
+        return abs(Decimal(left) - Decimal(right)) <= tolerance
+
+    def run(rules, given, score):
+        for rule in rules:
+            if bare(rule.tag) == "setOutcomeValue":
+                of = rule[0]
+                terms = list(of) if bare(of.tag) == "sum" else [of]
+                score = sum(Decimal(value(term, given, score)) for term in terms)
+                continue
+            assert bare(rule.tag) == "responseCondition"
+            for branch in rule:
+                otherwise = bare(branch.tag) == "responseElse"
+                if otherwise or holds(branch[0], given):
+                    score = run(branch if otherwise else branch[1:], given, score)
+                    break
+        return score
+
+    def marks(rows):
+        given = {f"R{i}C{j}": entered(x) for i, row in enumerate(rows, 1) for j, x in enumerate(row, 1)}
+        if any(declared[name] == "float" and "/" in text for name, text in given.items()):
+            return None
+        return run(processing, given, Decimal(0))
+
+    assert marks(key) == points, number
+    for rows in wrong:
+        assert marks(rows) in (None, Decimal(points) / 2), (number, rows, marks(rows))
+    n = len(declared)
+    if n > 1:
+        one = [list(row) for row in key]
+        one[0][0] = "987654.5"
+        least = Decimal(points) / 2 * (n - 1) / n
+        assert least - Decimal(n) / 100 <= marks(one) <= least + Decimal(n) / 100, (number, marks(one))
+    return len(wrong)
 
 
 class Elements(html.parser.HTMLParser):

@@ -29,6 +29,11 @@ const behind = (element) => {
   }
   return [255, 255, 255];
 };
+for (const table of document.querySelectorAll('mtable')) {
+  const drawn = parseFloat(getComputedStyle(table).borderLeftWidth) > 0;
+  const [bracket, height] = [table.previousElementSibling, table.getBoundingClientRect().height];
+  if (!drawn && !(bracket && bracket.getBoundingClientRect().height > height - 1)) say(table, 'brackets that are too short');
+}
 let texts = 0;
 for (const element of document.body.querySelectorAll('*')) {
   const box = element.getBoundingClientRect();
@@ -123,6 +128,10 @@ fn the_check_of_pages_finds_what_is_wrong() {
         ("<p style='color: #aaa'>Pale.</p>", "a contrast of 2.3"),
         ("<div style='overflow-x: auto; width: 90px'><p style='width: 300px'>Wide.</p></div>", "clipped at DIV"),
         ("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>", "all right"),
+        (
+            "<math><mrow><mo stretchy='false'>[</mo><mtable><mtr><mtd><mn>1</mn></mtd></mtr><mtr><mtd><mn>2</mn></mtd></mtr></mtable></mrow></math>",
+            "brackets that are too short at mtable",
+        ),
     ] {
         let title = checked(&browser, (&page(body), false), folder.path(), (720, false));
         assert!(title.contains(expected), "{body}: {title}");

@@ -226,7 +226,7 @@ pub(crate) struct ExamExportArgs {
     /// Format
     #[arg(long, value_name = "FORMAT", value_parser = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"])]
     pub(crate) to: String,
-    /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21; 50 if not said)
+    /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21; absent: as in grade)
     #[arg(long, value_name = "PERCENT", value_parser = PERCENTS)]
     pub(crate) mistakes_earn: Option<String>,
     /// Percent that an option earns that a known mistake gives (moodle, qti21, prairielearn; 0 if not said)

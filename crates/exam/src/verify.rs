@@ -218,7 +218,7 @@ impl Again<'_> {
         match (written, answer) {
             (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
                 if key.places != value.places {
-                    return Err(format!("expected {:?} places, got {:?}", value.places, key.places));
+                    return Err(format!("expected {}, got {}", decimals(value.places), decimals(key.places)));
                 }
                 let alike = choices.iter().filter(|choice| choice.looks_like(key)).count();
                 if value.choices && alike != 1 {
@@ -316,7 +316,7 @@ impl Again<'_> {
         let numbers = &keyed.numbers;
         // A mistake may make a rational answer irrational, and is then told in decimals.
         if numbers.places != places && (places.is_some() || numbers.places != Some(PLACES)) {
-            return Err(format!("expected {places:?} places, got {:?}", numbers.places));
+            return Err(format!("expected {}, got {}", decimals(places), decimals(numbers.places)));
         }
         let of = || self.part.of.as_ref().ok_or("expected an answer with a value");
         let balls = match &checked.slip {
@@ -370,6 +370,11 @@ impl Again<'_> {
         }
         Ok(law)
     }
+}
+
+/// How an answer is asked for.
+fn decimals(places: Option<usize>) -> String {
+    places.map_or_else(|| "exact numbers".to_owned(), |places| counted(places, "decimal"))
 }
 
 /// Decimals as a formula of exact fractions.

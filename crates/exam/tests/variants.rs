@@ -79,6 +79,8 @@ fn mistakes_are_many() {
         .map(|mistake| mistake.says.as_str())
         .collect();
     assert!(says.len() >= 20, "{} mistakes", says.len());
+    let of_students = catalog.faults.iter().filter(|(_, fault)| fault.student).count();
+    assert!(of_students >= 20, "{of_students} faults that students make");
 }
 
 fn own(draw: &str, more: &str) -> Library {

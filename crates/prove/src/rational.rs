@@ -214,6 +214,19 @@ fn gcd(mut x: u128, mut y: u128) -> u128 {
     x
 }
 
+/// The root of order `n` of `x ≥ 0`, if it is rational; none for `n = 0`.
+pub(crate) fn root_of(x: &RBig, n: usize) -> Option<RBig> {
+    if *x < RBig::ZERO || n == 0 {
+        return None;
+    }
+    let (top, bottom) = x.clone().into_parts();
+    let whole = |power: UBig| {
+        let root = power.nth_root(n);
+        (root.pow(n) == power).then_some(root)
+    };
+    Some(RBig::from_parts(IBig::from(whole(top.into_parts().1)?), whole(bottom)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +263,24 @@ mod tests {
                     assert!(x.is_zero() && y.is_zero());
                 }
             }
+        }
+    }
+    #[test]
+    fn roots_are_rational_or_none() {
+        let ratio = |n: i32, d: u32| RBig::from_parts(IBig::from(n), UBig::from(d));
+        assert_eq!(root_of(&ratio(4, 9), 2), Some(ratio(2, 3)));
+        assert_eq!(root_of(&ratio(8, 27), 3), Some(ratio(2, 3)));
+        assert_eq!(root_of(&ratio(-4, 7), 1), None);
+        assert_eq!(root_of(&ratio(0, 1), 5), Some(RBig::ZERO));
+        for (x, n) in [(ratio(2, 9), 2), (ratio(4, 8), 2), (ratio(-4, 1), 2), (ratio(4, 9), 3), (ratio(1, 1), 0)] {
+            assert_eq!(root_of(&x, n), None, "{x}, {n}");
+        }
+        // Of any length, and nothing beside them.
+        let long = RBig::from_parts(IBig::from(7).pow(100), UBig::from(3_u8).pow(90));
+        for n in 1..=32 {
+            let power = RBig::from_parts(long.numerator().pow(n), long.denominator().pow(n));
+            assert_eq!(root_of(&power, n), Some(long.clone()), "{n}");
+            assert_eq!(root_of(&(power + RBig::ONE), n).is_some(), n == 1, "{n}");
         }
     }
 }

@@ -79,6 +79,16 @@ pub(crate) fn yaml_trouble(message: &str) -> String {
             return format!("{ours}{rest}");
         }
     }
+    if let Some(which) = message.strip_prefix("budget breached: ") {
+        let what = if which.starts_with("Depth") { "brackets in each other" } else { "entries" };
+        return format!("expected fewer {what} than this file has");
+    }
+    if message == "recursion limit exceeded" {
+        return "expected fewer brackets in each other".to_owned();
+    }
+    if let Some((number, _)) = message.strip_prefix("non-finite float ").and_then(|rest| rest.split_once(" rejected")) {
+        return format!("expected a finite number, got {number}");
+    }
     message.replace("unknown variant `", "unknown word `")
 }
 
@@ -114,6 +124,14 @@ mod tests {
             assert_eq!(json_trouble(message), told);
         }
         assert_eq!(yaml_trouble("expected sequence start"), "expected a list");
+        for (message, told) in [
+            ("budget breached: Nodes { nodes: 20001 }", "expected fewer entries than this file has"),
+            ("budget breached: Depth { depth: 65 }", "expected fewer brackets in each other than this file has"),
+            ("recursion limit exceeded", "expected fewer brackets in each other"),
+            ("non-finite float `.nan` rejected by the configured policy", "expected a finite number, got `.nan`"),
+        ] {
+            assert_eq!(yaml_trouble(message), told);
+        }
         assert_eq!(yaml_trouble("missing field `reason`"), "missing field `reason`");
     }
 }

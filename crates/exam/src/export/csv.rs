@@ -68,14 +68,15 @@ fn lines(item: &Item) -> Vec<Line> {
                 mistakes: cell
                     .wrong
                     .iter()
-                    .map(|(entry, says)| format!("{}: {says}", text(entry)))
+                    .map(|slip| format!("{}: {}", text(&slip.gives), slip.says))
                     .collect::<Vec<_>>()
                     .join("; "),
             };
             rows.iter().flatten().map(line).collect()
         }
         Asked::Shape(word) => {
-            plain(word.right.clone(), word.wrong.iter().map(|(wrong, says)| format!("{wrong}: {says}")).collect())
+            let mistakes = word.wrong.iter().map(|slip| format!("{}: {}", slip.gives, slip.says));
+            plain(word.right.clone(), mistakes.collect())
         }
         Asked::One(offers) => {
             let right = offers.iter().position(|offer| offer.right).map_or('?', letter);

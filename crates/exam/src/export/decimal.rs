@@ -109,7 +109,12 @@ impl Entry {
 
 /// Points in equal shares of two decimals whose sum is exact.
 pub(super) fn shares(points: u32, n: usize) -> Vec<String> {
-    let hundredths = points as usize * 100;
+    split(points * 100, n)
+}
+
+/// Hundredths in equal shares of two decimals whose sum is exact.
+pub(super) fn split(hundredths: u32, n: usize) -> Vec<String> {
+    let hundredths = hundredths as usize;
     let share = |at: usize| hundredths / n.max(1) + usize::from(at < hundredths % n.max(1));
     let text = |share: usize| match share % 100 {
         0 => (share / 100).to_string(),

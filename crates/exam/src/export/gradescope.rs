@@ -71,14 +71,15 @@ fn rubric(item: &Item) -> Vec<Value> {
     match &item.asked {
         Asked::Numbers(rows) => {
             let mut all: Vec<String> = Vec::new();
-            for says in rows.iter().flatten().flat_map(|cell| &cell.wrong).flat_map(|(_, says)| says.split("; or: ")) {
+            let wrong = rows.iter().flatten().flat_map(|cell| &cell.wrong);
+            for says in wrong.flat_map(|slip| slip.says.split("; or: ")) {
                 if !all.iter().any(|other| other == says) {
                     all.push(says.to_owned());
                 }
             }
             mistakes(all)
         }
-        Asked::Shape(word) => mistakes(word.wrong.iter().map(|(_, says)| says.clone()).collect()),
+        Asked::Shape(word) => mistakes(word.wrong.iter().map(|slip| slip.says.clone()).collect()),
         Asked::One(offers) => {
             let wrong = offers.iter().filter(|offer| !offer.right && !offer.because.is_empty());
             mistakes(wrong.map(|offer| markdown_line(&offer.because)).collect())

@@ -1,5 +1,6 @@
 //! One part of a question as every format needs it: what is asked, what is right, what mistakes give.
 
+use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
 use crate::build::Proofs;
@@ -60,8 +61,20 @@ pub(super) struct Cell {
     pub(super) label: String,
     /// What is right.
     pub(super) right: Entry,
-    /// What mistakes give, each with its words.
-    pub(super) wrong: Vec<(Entry, String)>,
+    /// What mistakes give.
+    pub(super) wrong: Vec<Slip<Entry>>,
+}
+
+/// What a mistake gives for one number or text.
+#[derive(Clone, Debug)]
+pub(super) struct Slip<T> {
+    /// What is entered.
+    pub(super) gives: T,
+    /// The mistake in words.
+    pub(super) says: String,
+    /// The share of what the number is worth with which the whole answer earns what the mistake does; 0 where right entries alone
+    /// earn more.
+    pub(super) share: f64,
 }
 
 /// A short text.
@@ -69,8 +82,8 @@ pub(super) struct Cell {
 pub(super) struct Word {
     /// Without spaces: `(2,3)`.
     pub(super) right: String,
-    /// What mistakes give, each with its words.
-    pub(super) wrong: Vec<(String, String)>,
+    /// What mistakes give.
+    pub(super) wrong: Vec<Slip<String>>,
 }
 
 /// An option or a statement.
@@ -105,19 +118,20 @@ pub(super) struct Placed {
     pub(super) because: Vec<Inline>,
 }
 
-/// Every part of a variant, in order.
-pub(super) fn items(posed: &[Posed<'_>], proofs: &Proofs) -> Vec<Item> {
+/// Every part of a variant, in order; with another share for all mistakes where that is wished.
+pub(super) fn items(posed: &[Posed<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
     let of_question = |(at, posed): (usize, &Posed<'_>)| {
-        let of_part = |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs);
+        let of_part = |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs, wish);
         posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
     };
     posed.iter().enumerate().flat_map(of_question).collect()
 }
 
-fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proofs: &Proofs) -> Item {
+fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proofs: &Proofs, wish: Wish) -> Item {
     let (written, _) = posed.written(part);
     let question = &posed.question.question;
-    let asked = asked(posed, part);
+    let shares = shares(posed, part, wish);
+    let asked = asked(posed, part, &shares);
     let mut ask = ask(posed, part);
     // How options and lines are answered is a matter of the format.
     if let (Asked::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
@@ -134,12 +148,7 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
         head: question.prompt.as_ref().map(|prompt| blocks(posed, prompt)).unwrap_or_default(),
         ask,
         asked,
-        mistakes: part
-            .mistakes
-            .iter()
-            .zip(shares(posed, part))
-            .map(|(one, share)| (whole(&one.numbers), share))
-            .collect(),
+        mistakes: part.mistakes.iter().zip(shares).map(|(one, share)| (whole(&one.numbers), share)).collect(),
         // Of columns each row has its full share.
         entries: if matches!(written.answer, AnswerSpec::Largest(_)) { 1.0 } else { written.credit.entries },
         solution: solution(posed, part, proofs),
@@ -148,10 +157,11 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
 }
 
 /// The share of the points that each mistake of a part leaves.
-fn shares(posed: &Posed<'_>, part: &PosedPart) -> Vec<f64> {
+fn shares(posed: &Posed<'_>, part: &PosedPart, wish: Wish) -> Vec<f64> {
     let (written, checked) = posed.written(part);
     let Credit { mistake, .. } = written.credit;
-    checked.mistakes.iter().map(|own| own.credit.unwrap_or(mistake)).collect()
+    let share = |own: Option<f64>| wish.entered.map_or(own.unwrap_or(mistake), |percent| f64::from(percent) / 100.0);
+    checked.mistakes.iter().map(|own| share(own.credit)).collect()
 }
 
 /// All numbers of a matrix, by rows.
@@ -159,13 +169,13 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
     numbers.rows.iter().map(|row| row.iter().map(|text| entry(text, numbers.places)).collect()).collect()
 }
 
-fn asked(posed: &Posed<'_>, part: &PosedPart) -> Asked {
+fn asked(posed: &Posed<'_>, part: &PosedPart, shares: &[f64]) -> Asked {
     match (&posed.written(part).0.answer, &part.answer) {
-        (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes)),
+        (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes, shares)),
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
-            Asked::One(offered(key, choices, &part.mistakes, &shares(posed, part)))
+            Asked::One(offered(key, choices, &part.mistakes, shares))
         }
-        (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes)),
+        (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes, shares)),
         (_, Answer::Largest(columns)) => {
             let cell = |(at, column): (usize, &usize)| {
                 let right = entry(&column.to_string(), None);
@@ -183,37 +193,56 @@ fn asked(posed: &Posed<'_>, part: &PosedPart) -> Asked {
     }
 }
 
-fn cells(key: &Numbers, mistakes: &[Mistaken]) -> Vec<Vec<Cell>> {
-    let n_cells: usize = key.rows.iter().map(Vec::len).sum();
-    let shape = |numbers: &Numbers| numbers.rows.iter().map(Vec::len).collect::<Vec<_>>();
-    let comparable: Vec<&Mistaken> = mistakes.iter().filter(|wrong| shape(&wrong.numbers) == shape(key)).collect();
-    let cell = |i: usize, j: usize, text: &str| {
-        let right = entry(text, key.places);
-        let mut wrong: Vec<(Entry, String)> = Vec::new();
-        for Mistaken { says, numbers } in &comparable {
-            let gives = entry(&numbers.rows[i][j], numbers.places);
-            if right.accepts(&gives) {
+fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>> {
+    let right = whole(key);
+    let n_cells: usize = right.iter().map(Vec::len).sum();
+    let shape = |rows: &[Vec<Entry>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
+    let comparable = |(one, share): (&Mistaken, &f64)| {
+        let gives = whole(&one.numbers);
+        (shape(&gives) == shape(&right)).then(|| (one.says.clone(), share_of_entry(&right, &gives, *share), gives))
+    };
+    let comparable: Vec<_> = mistakes.iter().zip(shares).filter_map(comparable).collect();
+    let cell = |i: usize, j: usize, right: &Entry| {
+        let mut wrong: Vec<Slip<Entry>> = Vec::new();
+        for (says, share, gives) in &comparable {
+            let gives = &gives[i][j];
+            if right.accepts(gives) {
                 continue;
             }
-            match wrong.iter_mut().find(|(other, _)| other.accepts(&gives)) {
-                Some((_, words)) => *words = format!("{words}; or: {says}"),
-                None => wrong.push((gives, says.clone())),
+            match wrong.iter_mut().find(|other| other.gives.accepts(gives)) {
+                Some(other) => {
+                    other.says = format!("{}; or: {says}", other.says);
+                    other.share = other.share.min(*share);
+                }
+                None => wrong.push(Slip { gives: gives.clone(), says: says.clone(), share: *share }),
             }
         }
         let label = if n_cells == 1 { String::new() } else { format!("row {}, column {}", i + 1, j + 1) };
-        Cell { label, right, wrong }
+        Cell { label, right: right.clone(), wrong }
     };
-    let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| cell(i, j, text)).collect();
-    key.rows.iter().enumerate().map(row).collect()
+    let row = |(i, row): (usize, &Vec<Entry>)| row.iter().enumerate().map(|(j, right)| cell(i, j, right)).collect();
+    right.iter().enumerate().map(row).collect()
 }
 
-fn shape(key: &Numbers, mistakes: &[Mistaken]) -> Word {
+/// What a wrong entry of a mistake may earn where each is marked by itself: of `n` entries `r` are right, so that
+/// `(r + (n − r)·x) / n` is the share of the mistake for `x = (share·n − r) / (n − r)`, and too much for `x = 0` if `r > share·n`.
+fn share_of_entry(right: &[Vec<Entry>], gives: &[Vec<Entry>], share: f64) -> f64 {
+    let fits = || right.iter().flatten().zip(gives.iter().flatten()).map(|(right, gives)| right.accepts(gives));
+    let (all, right) = (fits().count(), fits().filter(|is_right| *is_right).count());
+    if right == all { 0.0 } else { ((share * all as f64 - right as f64) / (all - right) as f64).max(0.0) }
+}
+
+fn shape(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Word {
     let text = |numbers: &Numbers| {
         let extents: Vec<&str> = numbers.rows.iter().flatten().map(String::as_str).collect();
         format!("({})", extents.join(","))
     };
-    let wrong = mistakes.iter().map(|mistake| (text(&mistake.numbers), mistake.says.clone())).collect();
-    Word { right: text(key), wrong }
+    let slip = |(mistake, share): (&Mistaken, &f64)| Slip {
+        gives: text(&mistake.numbers),
+        says: mistake.says.clone(),
+        share: *share,
+    };
+    Word { right: text(key), wrong: mistakes.iter().zip(shares).map(slip).collect() }
 }
 
 fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken], shares: &[f64]) -> Vec<Offer> {

@@ -68,7 +68,7 @@ impl Target {
 /// What a modelled mistake earns, in percent, where a format can say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
-    /// A number or a shape that was entered; absent: 50 where the format can say so.
+    /// A number or a shape that was entered; absent: what the question says, where the format can say so.
     pub entered: Option<u8>,
     /// An option that was ticked; absent: nothing.
     pub ticked: Option<u8>,
@@ -124,7 +124,7 @@ pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -
         let proofs: Proofs = proofs(&questions, catalog)?;
         let width = key.variants.to_string().len();
         let name = format!("{}-{:0width$}", set.exam, key.variant);
-        variants.push(Variant { number: key.variant, name, items: items(&posed, &proofs) });
+        variants.push(Variant { number: key.variant, name, items: items(&posed, &proofs, credit) });
     }
     let ProblemSet { exam: id, title, .. } = set;
     let exam = Exam { id, title, seed: first.seed, variants };
@@ -140,11 +140,6 @@ pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -
 }
 
 impl Credit {
-    /// What a mistake earns that was entered, where the format can say so.
-    fn entered(self) -> u8 {
-        self.entered.unwrap_or(50)
-    }
-
     /// What a mistake earns that was ticked.
     fn ticked(self) -> u8 {
         self.ticked.unwrap_or(0)

@@ -5,11 +5,19 @@
 //! not end is `shortanswer` with every way to write it that is accepted, because `numerical` reads no fractions.
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word};
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, Inline, Marker, Maths, escape, fragment, line_fragment, with_names};
+
+/// Percents that Moodle knows, of those that are whole.
+const FRACTIONS: [u8; 14] = [100, 90, 80, 75, 70, 60, 50, 40, 30, 25, 20, 10, 5, 0];
+
+/// The largest percent that Moodle knows and that is not above a share.
+fn fraction(share: f64) -> u8 {
+    FRACTIONS.into_iter().find(|percent| f64::from(*percent) / 100.0 <= share).unwrap_or(0)
+}
 
 pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamError> {
     let mut quiz = element("quiz");
@@ -42,10 +50,10 @@ fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Elem
     let stem = shown(&item.entered_stem());
     let (kind, stem, answers) = match &item.asked {
         Asked::Numbers(rows) => match rows.as_slice() {
-            [row] if row.len() == 1 => single(&row[0], stem, credit),
-            rows => ("cloze", stem + &gaps(rows, credit), Vec::new()),
+            [row] if row.len() == 1 => single(&row[0], stem),
+            rows => ("cloze", stem + &gaps(rows), Vec::new()),
         },
-        Asked::Shape(word) => ("shortanswer", stem, words(word, credit)),
+        Asked::Shape(word) => ("shortanswer", stem, words(word)),
         Asked::One(offers) => ("multichoice", stem, options(offers, credit)),
         Asked::TrueFalse(offers) => ("matching", stem, statements(offers)),
         Asked::Order(lines) => ("matching", stem, places(lines)),
@@ -66,7 +74,7 @@ fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Elem
         .child(element("tags").child(element("tag").child(text(&exam.id))))
 }
 
-fn single(cell: &Cell, stem: String, credit: Credit) -> (&'static str, String, Vec<Element>) {
+fn single(cell: &Cell, stem: String) -> (&'static str, String, Vec<Element>) {
     let numerical = matches!(cell.right, Entry::Decimal { .. });
     let all = |entry: &Entry, fraction: u8, feedback: &str| -> Vec<Element> {
         let one = |way: &String| {
@@ -81,24 +89,23 @@ fn single(cell: &Cell, stem: String, credit: Credit) -> (&'static str, String, V
         entry.ways().iter().map(one).collect()
     };
     let mut answers = all(&cell.right, 100, "");
-    answers.extend(wrong(cell, numerical).into_iter().flat_map(|(entry, says)| all(entry, credit.entered(), says)));
+    answers.extend(wrong(cell, numerical).flat_map(|slip| all(&slip.gives, fraction(slip.share), &slip.says)));
     (if numerical { "numerical" } else { "shortanswer" }, stem, answers)
 }
 
 /// What mistakes give, as far as it can be entered: a number takes no fraction, a text takes both.
-fn wrong(cell: &Cell, numerical: bool) -> Vec<(&Entry, &str)> {
-    let fits = |entry: &Entry| !numerical || matches!(entry, Entry::Decimal { .. });
-    cell.wrong.iter().filter(|(entry, _)| fits(entry)).map(|(entry, says)| (entry, says.as_str())).collect()
+fn wrong(cell: &Cell, numerical: bool) -> impl Iterator<Item = &Slip<Entry>> {
+    cell.wrong.iter().filter(move |slip| !numerical || matches!(slip.gives, Entry::Decimal { .. }))
 }
 
 /// Words inside a gap, where these signs mean something.
 fn in_gap(words: &str) -> String {
     let words = escape(words);
-    words.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!"}#~/\"\\".contains(c)))).collect()
+    words.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!"}#~\\".contains(c)))).collect()
 }
 
-/// A table of gaps, one for each entry.
-fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
+/// A table of gaps, one for each entry. Moodle marks each by itself and adds up.
+fn gaps(rows: &[Vec<Cell>]) -> String {
     let gap = |cell: &Cell| {
         let numerical = matches!(cell.right, Entry::Decimal { .. });
         let ways = |entry: &Entry| match entry {
@@ -106,9 +113,9 @@ fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
             entry => entry.ways().iter().map(|way| in_gap(way)).collect(),
         };
         let mut alternatives: Vec<String> = ways(&cell.right).iter().map(|way| format!("={way}")).collect();
-        for (entry, says) in wrong(cell, numerical) {
-            let says = in_gap(says);
-            alternatives.extend(ways(entry).iter().map(|way| format!("%{}%{way}#{says}", credit.entered())));
+        for slip in wrong(cell, numerical) {
+            let (percent, says) = (fraction(slip.share), in_gap(&slip.says));
+            alternatives.extend(ways(&slip.gives).iter().map(|way| format!("%{percent}%{way}#{says}")));
         }
         let kind = if numerical { "NUMERICAL" } else { "SHORTANSWER" };
         format!("<td>{{1:{kind}:{}}}</td>", alternatives.join("~"))
@@ -123,7 +130,7 @@ fn gaps(rows: &[Vec<Cell>], credit: Credit) -> String {
     format!("<table><tbody>{}</tbody></table>", rows.iter().map(row).collect::<String>())
 }
 
-fn words(word: &Word, credit: Credit) -> Vec<Element> {
+fn words(word: &Word) -> Vec<Element> {
     let one = |way: &String, fraction: u8, feedback: &str| {
         element("answer")
             .with("fraction", fraction.to_string())
@@ -133,8 +140,8 @@ fn words(word: &Word, credit: Credit) -> Vec<Element> {
     };
     let mut all = vec![element("usecase").text("0")];
     all.extend(Word::ways(&word.right).iter().map(|way| one(way, 100, "")));
-    for (wrong, says) in &word.wrong {
-        all.extend(Word::ways(wrong).iter().map(|way| one(way, credit.entered(), says)));
+    for Slip { gives, says, share } in &word.wrong {
+        all.extend(Word::ways(gives).iter().map(|way| one(way, fraction(*share), says)));
     }
     all
 }
@@ -189,4 +196,17 @@ fn open(item: &Item, lines: usize) -> Vec<Element> {
         element("attachmentsrequired").text("0"),
         html("graderinfo", &grader),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fraction;
+
+    #[test]
+    fn shares_are_those_that_moodle_knows_and_never_more() {
+        let known = [(0.5, 50), (0.55, 50), (1.0 / 3.0, 30), (0.7, 70), (0.04, 0), (0.0, 0), (1.0, 100), (0.999, 90)];
+        for (share, percent) in known {
+            assert_eq!(fraction(share), percent, "{share}");
+        }
+    }
 }

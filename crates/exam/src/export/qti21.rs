@@ -1,9 +1,9 @@
 //! QTI 2.1: a package for each variant with an item for each part and a test that holds them in order.
 //!
-//! Formulas are MathML. A matrix is a table of entries, each with its share of the points; a modelled mistake earns part of it.
+//! Formulas are MathML. A matrix is a table of entries and is marked as a whole: right, a modelled mistake, or by its right entries.
 
-use super::decimal::{Entry, shares};
-use super::item::{Asked, Cell, Item, Offer, Placed, Word, sides};
+use super::decimal::{Entry, shares, split};
+use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word, sides};
 use super::package::zipped;
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
@@ -109,8 +109,8 @@ struct Body {
 
 fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
     let Body { declarations, interactions, processing } = match &item.asked {
-        Asked::Numbers(rows) => numbers(rows, item.points, credit),
-        Asked::Shape(word) => shape(word, item.points, credit),
+        Asked::Numbers(rows) => numbers(item, rows),
+        Asked::Shape(word) => shape(word, item.points),
         Asked::One(offers) => options(offers, item.points, credit),
         Asked::TrueFalse(offers) => statements(offers, item.points),
         Asked::Order(lines) => places(lines, item.points),
@@ -136,70 +136,101 @@ fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
         .children(processing)
 }
 
-/// `points · percent / 100`, with two decimals.
-fn part_of(points: &str, percent: u8) -> String {
-    let (whole, rest) = points.split_once('.').unwrap_or((points, "00"));
-    let hundredths: u32 = format!("{whole}{rest:0<2}").parse().unwrap_or(0);
-    let part = hundredths * u32::from(percent) / 100;
+/// A share of points in hundredths, rounded down; of the share four decimals count.
+fn hundredths(points: u32, share: f64) -> u32 {
+    points * (share * 10_000.0).round() as u32 / 100
+}
+
+/// A share of points, with two decimals.
+fn part_of(points: u32, share: f64) -> String {
+    let part = hundredths(points, share);
     format!("{}.{:02}", part / 100, part % 100)
 }
 
-fn numbers(rows: &[Vec<Cell>], points: u32, credit: Credit) -> Body {
-    let n: usize = rows.iter().map(Vec::len).sum();
-    let mut all = shares(points, n).into_iter();
-    let (mut declarations, mut conditions, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+fn numbers(item: &Item, rows: &[Vec<Cell>]) -> Body {
+    let id = |i: usize, j: usize| format!("R{}C{}", i + 1, j + 1);
+    let (mut declarations, mut lines) = (Vec::new(), Vec::new());
     for (i, row) in rows.iter().enumerate() {
         let mut cells = Vec::new();
         for (j, cell) in row.iter().enumerate() {
-            let (id, share) = (format!("R{}C{}", i + 1, j + 1), all.next().unwrap_or_default());
             let (base, right) = match &cell.right {
                 Entry::Decimal { text, .. } => ("float", text),
                 Entry::Fraction(text) => ("string", text),
             };
-            declarations.push(declared(&id, "single", base).child(element("correctResponse").child(value(right))));
+            declarations
+                .push(declared(&id(i, j), "single", base).child(element("correctResponse").child(value(right))));
             let entry =
-                element("textEntryInteraction").with("responseIdentifier", id.as_str()).with("expectedLength", "10");
+                element("textEntryInteraction").with("responseIdentifier", id(i, j)).with("expectedLength", "10");
             cells.push(element("td").child(entry));
-            let mut condition = element("responseCondition").child(scored("responseIf", &id, &cell.right, &share));
-            for (wrong, _) in &cell.wrong {
-                if matches!(wrong, Entry::Decimal { .. }) == (base == "float") {
-                    let share = part_of(&share, credit.entered());
-                    condition = condition.child(scored("responseElseIf", &id, wrong, &share));
-                }
-            }
-            conditions.push(condition);
         }
         lines.push(element("tr").children(cells));
     }
     Body {
         declarations,
         interactions: vec![element("table").child(element("tbody").children(lines))],
-        processing: Some(element("responseProcessing").children(conditions)),
+        processing: Some(element("responseProcessing").child(marked(item, rows, id))),
     }
 }
 
-/// `if response = entry then SCORE = SCORE + points`.
-fn scored(name: &'static str, id: &str, entry: &Entry, points: &str) -> Element {
-    let variable = |id: &str| element("variable").with("identifier", id);
-    let base = |kind: &str, text: &str| element("baseValue").with("baseType", kind).text(text);
-    let same = match entry {
-        Entry::Decimal { text, tolerance } if tolerance == "0" => {
-            element("equal").with("toleranceMode", "exact").child(variable(id)).child(base("float", text))
+/// All entries right; else those of a mistake; else the right ones for their share.
+fn marked(item: &Item, rows: &[Vec<Cell>], id: impl Fn(usize, usize) -> String) -> Element {
+    let cells: Vec<(String, &Cell)> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(i, row)| row.iter().enumerate().map(|(j, cell)| (id(i, j), cell)).collect::<Vec<_>>())
+        .collect();
+    let all = |entries: &[&Entry]| {
+        let mut tests: Vec<Element> = Vec::new();
+        for ((id, cell), entry) in cells.iter().zip(entries) {
+            tests.push(same(id, &cell.right, entry)?);
         }
-        Entry::Decimal { text, tolerance } => element("equal")
-            .with("toleranceMode", "absolute")
+        if tests.len() == 1 { tests.pop() } else { Some(element("and").children(tests)) }
+    };
+    let then = |name: &'static str, test: Element, score: Element| {
+        element(name).child(test).child(element("setOutcomeValue").with("identifier", "SCORE").child(score))
+    };
+    let points = |text: &str| element("baseValue").with("baseType", "float").text(text);
+    let right: Vec<&Entry> = cells.iter().map(|(_, cell)| &cell.right).collect();
+    let right = all(&right).map(|test| then("responseIf", test, points(&item.points.to_string())));
+    let mistake = |(gives, share): &(Vec<Vec<Entry>>, f64)| {
+        let is_of_shape = gives.iter().map(Vec::len).eq(rows.iter().map(Vec::len));
+        let entries: Vec<&Entry> = gives.iter().flatten().collect();
+        let test = if is_of_shape { all(&entries)? } else { return None };
+        Some(then("responseElseIf", test, points(&part_of(item.points, *share))))
+    };
+    let condition = element("responseCondition").children(right).children(item.mistakes.iter().filter_map(mistake));
+    if cells.len() == 1 {
+        return condition;
+    }
+    let shares = split(hundredths(item.points, item.entries), cells.len());
+    let one = |((id, cell), share): (&(String, &Cell), &String)| {
+        let sum = element("sum").child(element("variable").with("identifier", "SCORE")).child(points(share));
+        same(id, &cell.right, &cell.right).map(|test| element("responseCondition").child(then("responseIf", test, sum)))
+    };
+    condition.child(element("responseElse").children(cells.iter().zip(&shares).filter_map(one)))
+}
+
+/// Whether what was entered where `right` is asked is `entry`; none where that cannot be entered.
+fn same(id: &str, right: &Entry, entry: &Entry) -> Option<Element> {
+    let variable = || element("variable").with("identifier", id);
+    let base = |kind: &str, text: &str| element("baseValue").with("baseType", kind).text(text);
+    let equal = |mode: &str| element("equal").with("toleranceMode", mode);
+    Some(match (right, entry) {
+        (Entry::Decimal { .. }, Entry::Decimal { text, tolerance }) if tolerance == "0" => {
+            equal("exact").child(variable()).child(base("float", text))
+        }
+        (Entry::Decimal { .. }, Entry::Decimal { text, tolerance }) => equal("absolute")
             .with("tolerance", format!("{tolerance} {tolerance}"))
-            .child(variable(id))
+            .child(variable())
             .child(base("float", text)),
-        Entry::Fraction(_) => {
+        (Entry::Decimal { .. }, Entry::Fraction(_)) => return None,
+        (Entry::Fraction(_), entry) => {
             let same = |way: &String| {
-                element("stringMatch").with("caseSensitive", "false").child(variable(id)).child(base("string", way))
+                element("stringMatch").with("caseSensitive", "false").child(variable()).child(base("string", way))
             };
             element("or").children(entry.ways().iter().map(same))
         }
-    };
-    let sum = element("sum").child(variable("SCORE")).child(base("float", points));
-    element(name).child(same).child(element("setOutcomeValue").with("identifier", "SCORE").child(sum))
+    })
 }
 
 fn by_map() -> Option<Element> {
@@ -211,11 +242,10 @@ fn mapping(entries: Vec<(String, String)>) -> Element {
     element("mapping").with("defaultValue", "0").children(entries.into_iter().map(entry))
 }
 
-fn shape(word: &Word, points: u32, credit: Credit) -> Body {
-    let points = points.to_string();
-    let mut entries: Vec<(String, String)> = Word::ways(&word.right).map(|way| (way, points.clone())).into();
-    for (wrong, _) in &word.wrong {
-        entries.extend(Word::ways(wrong).map(|way| (way, part_of(&points, credit.entered()))));
+fn shape(word: &Word, points: u32) -> Body {
+    let mut entries: Vec<(String, String)> = Word::ways(&word.right).map(|way| (way, points.to_string())).into();
+    for Slip { gives, share, .. } in &word.wrong {
+        entries.extend(Word::ways(gives).map(|way| (way, part_of(points, *share))));
     }
     let declaration = declared("RESPONSE", "single", "string")
         .child(element("correctResponse").child(value(&word.right)))
@@ -229,11 +259,10 @@ fn choice(id: &str, markup: &str) -> Element {
 }
 
 fn options(offers: &[Offer], points: u32, credit: Credit) -> Body {
-    let points = points.to_string();
     let id = |at: usize| format!("O{}", at + 1);
     let worth = |offer: &Offer| match offer {
-        Offer { right: true, .. } => points.clone(),
-        Offer { mistake: true, .. } => part_of(&points, credit.ticked()),
+        Offer { right: true, .. } => points.to_string(),
+        Offer { mistake: true, .. } => part_of(points, f64::from(credit.ticked()) / 100.0),
         _ => "0".to_owned(),
     };
     let right = offers.iter().position(|offer| offer.right).map(id);
@@ -324,10 +353,9 @@ mod tests {
 
     #[test]
     fn parts_are_hundredths() {
-        for (points, percent, expected) in
-            [("4", 50, "2.00"), ("0.67", 50, "0.33"), ("1.5", 20, "0.30"), ("3", 0, "0.00")]
-        {
-            assert_eq!(part_of(points, percent), expected);
+        let known = [(4, 0.5, "2.00"), (3, 0.5, "1.50"), (1, 1.0 / 3.0, "0.33"), (3, 0.0, "0.00"), (2, 0.07, "0.14")];
+        for (points, share, expected) in known {
+            assert_eq!(part_of(points, share), expected);
         }
     }
 }

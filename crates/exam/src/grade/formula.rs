@@ -2,6 +2,8 @@
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
+use crate::given::unlabelled;
+
 /// Longer names are not taken for several that stand side by side.
 const MOST_LETTERS: usize = 60;
 
@@ -25,7 +27,7 @@ enum Token {
 /// # Errors
 /// What is no formula, in words.
 pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
-    let tokens = tokens(&plain(text), names)?;
+    let tokens = tokens(&plain(unlabelled(text)), names)?;
     let mut joined = String::new();
     let mut before: Option<&Token> = None;
     for token in &tokens {
@@ -227,7 +229,18 @@ mod tests {
         let plain =
             |text: &str| format!("{:?}", without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}"))));
         let same = |text: &str, written: &str| assert_eq!(plain(text), plain(written), "{text}");
-        for text in ["X W_Q", "XW_Q", "X · W_Q", "X \\cdot W_{Q}", "XWQ", "$X W_Q$", "X×W_Q", "(X)(W_Q)", "X (W_Q)"] {
+        for text in [
+            "X W_Q",
+            "XW_Q",
+            "X · W_Q",
+            "X \\cdot W_{Q}",
+            "XWQ",
+            "$X W_Q$",
+            "X×W_Q",
+            "(X)(W_Q)",
+            "X (W_Q)",
+            "Q = X W_Q",
+        ] {
             same(text, "X @ W_Q");
         }
         for text in ["X K^T", "X Kᵀ", "XKᵀ", "X K^{\\top}", "X K^\\top", "X @ K.T"] {

@@ -1,5 +1,6 @@
 //! Submissions as Jupyter notebooks: the answer to a part stands in the cell whose metadata has `qkvet: {part: ID}`.
 
+use qkvet_spec::json_trouble;
 use serde::Deserialize;
 
 use super::submission::{Given, Submission, stem};
@@ -68,7 +69,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
         Ok(notebook) => notebook,
         Err(error) => {
             let hint = "export the notebook with `qkvet exam export` and keep its cells";
-            return Submission::unreadable(file, format!("notebook: {error}"), Some(hint));
+            return Submission::unreadable(file, format!("notebook: {}", json_trouble(&error.to_string())), Some(hint));
         }
     };
     let tag = notebook.metadata.qkvet.unwrap_or_default();

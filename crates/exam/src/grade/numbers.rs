@@ -212,6 +212,12 @@ pub(super) fn is_even(rows: &[Vec<Real>], places: usize) -> bool {
     same_rows || same_cols
 }
 
+/// Whether all numbers are whole to some decimals, as what a saturated softmax gives of whole values.
+pub(super) fn is_whole(rows: &[Vec<Real>], places: usize) -> bool {
+    let whole = |x: &Real| x.digits(places).split_once('.').is_none_or(|(_, rest)| rest.bytes().all(|c| c == b'0'));
+    rows.iter().flatten().all(whole)
+}
+
 /// What is needed to mark numbers.
 pub(super) struct Right<'a> {
     /// By rows.
@@ -345,6 +351,12 @@ impl Right<'_> {
                 .all(|(right, x)| fit(x, right, self.places) != Fit::Off)
     }
 
+    /// Whether at least half of the entries are right.
+    pub(super) fn is_half_right(&self, given: &[Vec<Stated>]) -> bool {
+        let pairs = || self.rows.iter().flatten().zip(given.iter().flatten());
+        2 * pairs().filter(|(right, x)| fit(x, right, self.places).is_right()).count() >= pairs().count()
+    }
+
     /// A step from rounded numbers may be off by a unit.
     fn follows_from(&self, right: &Real, x: &Stated) -> bool {
         match self.places {
@@ -370,7 +382,7 @@ impl Right<'_> {
                 && self.rows.len() > 1
                 && (0..cols).all(|i| (0..cols).all(|j| fit(&given[i][j], &self.rows[j][i], self.places).is_right()))
         };
-        let nature = if all.iter().all(opposite) {
+        let nature = if wrong.len() > 1 && all.iter().all(opposite) {
             "every sign is the other way"
         } else if is_transposed() {
             "rows and columns are exchanged"

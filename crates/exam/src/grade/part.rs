@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::design;
-use super::numbers::{Right, Wanted, is_even, rows_of, stated, step_of};
+use super::numbers::{Right, Wanted, is_even, is_whole, rows_of, stated, step_of};
 use super::picked;
 use super::result::Verdict;
 use crate::answer::{Drawn, Worked, worked_value};
@@ -187,8 +187,11 @@ impl Asked<'_> {
         let step = step_of(&self.question.law, of);
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
-        // Where the own step makes all rows or columns equal, nothing is left to compute.
-        let follows = self.follows(of, step, own).filter(|(rows, _)| is_level || !is_even(rows, digits));
+        // Where the own step makes all rows or columns equal, or a softmax saturate, nothing is left to compute.
+        let is_broken = places.is_some() && !is_whole(&rows, digits);
+        let is_work =
+            |own: &Vec<Vec<Real>>| (is_level || !is_even(own, digits)) && !(is_broken && is_whole(own, digits));
+        let follows = self.follows(of, step, own).filter(|(rows, _)| is_work(rows));
         let right = Right {
             follows,
             is_shape: matches!(part.answer, AnswerSpec::Shape(_)),
@@ -198,9 +201,12 @@ impl Asked<'_> {
             rows,
         };
         let marked = right.mark(&given);
-        // A step that earned nothing and is no known mistake is not carried on, nor one that leaves nothing to compute.
+        // A step of which less than half is right, and that is no known mistake, is not carried on, nor one that leaves nothing to
+        // compute.
         let values: Vec<Vec<Real>> = given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
-        let is_step = marked.share > 0.0 || marked.mistake.is_some();
+        let is_step = marked.mistake.is_some()
+            || marked.verdict == Verdict::Follows
+            || marked.share > 0.0 && right.is_half_right(&given);
         if let Some(step) = step
             && is_step
             && (is_level || !is_even(&values, digits))

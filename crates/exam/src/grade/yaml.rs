@@ -1,7 +1,7 @@
 //! Submissions in YAML and JSON.
 
 use indexmap::IndexMap;
-use qkvet_spec::parse_yaml;
+use qkvet_spec::{json_trouble, parse_yaml};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -65,12 +65,12 @@ pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
     let unreadable = |says: String| vec![Submission::unreadable(file, format!("JSON: {says}"), Some(HINT))];
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
-        Err(error) => return unreadable(error.to_string()),
+        Err(error) => return unreadable(json_trouble(&error.to_string())),
     };
     let all: Vec<&RawValue> = if raw.get().starts_with('[') {
         match serde_json::from_str(raw.get()) {
             Ok(all) => all,
-            Err(error) => return unreadable(error.to_string()),
+            Err(error) => return unreadable(json_trouble(&error.to_string())),
         }
     } else {
         vec![raw]

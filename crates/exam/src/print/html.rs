@@ -10,6 +10,7 @@ use super::figure::svg;
 use super::lines::broken;
 use crate::counted::of_points;
 
+/// Brackets of matrices are drawn round them: those of fonts without a table for mathematics do not grow.
 const STYLE: &str = "\
 :root { color-scheme: light }
 body { font: 17px/1.5 Georgia, 'Times New Roman', serif; color: #111; background: #fff; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -27,6 +28,10 @@ li { margin: .3rem 0 }
 code { font: .92em ui-monospace, Menlo, Consolas, monospace }
 .line { border-bottom: 1px solid #555; max-width: 24rem; margin: .8rem 0; min-height: 1.8rem }
 math { font-size: 1.05em }
+p math, li math, .display math { math-style: normal }
+mrow:has(> mo + mtable) > mo { display: none }
+mo + mtable:last-child { border: solid; border-width: 0 0 0 .07em; border-radius: .5em; padding-left: .3em }
+mtable:has(+ mo) { border: solid; border-width: 0 .07em; padding: 0 .25em; margin: 0 .15em; background: linear-gradient(currentColor 0 0) 0 0/.3em .07em, linear-gradient(currentColor 0 0) 0 100%/.3em .07em, linear-gradient(currentColor 0 0) 100% 0/.3em .07em, linear-gradient(currentColor 0 0) 100% 100%/.3em .07em; background-repeat: no-repeat; print-color-adjust: exact }
 @media print { body { margin: 0; max-width: none; font-size: 11pt } h2, .part, .label { break-after: avoid } .display, li { break-inside: avoid; overflow: visible } }
 ";
 

@@ -58,6 +58,42 @@ fn numbers_follow_from_numbers_whatever_else_is_made_of_them() {
     assert_eq!(part(&graded(&grader, "  1b: 4\n"), "1b").verdict, Verdict::Wrong);
 }
 
+/// Scores, and their weights.
+const SCORES: &str = "\
+question: own
+title: Own
+goal: compute
+difficulty: 1
+draw: {k: \"integer(2..2)\"}
+let:
+  S: vcat(hcat(hcat(k * ones(1, 1), ones(1, 1)), zeros(1, 1)), hcat(hcat(zeros(1, 1), k * ones(1, 1)), ones(1, 1)))
+  A: softmax_rows(S)
+parts:
+  - prompt: S
+    points: 2
+    answer: {value: {of: S}}
+  - prompt: A
+    points: 4
+    answer: {value: {of: A, places: 3}}
+";
+
+#[test]
+fn nothing_follows_from_numbers_that_leave_nothing_to_compute() {
+    let catalog = catalog();
+    let (grader, _) = of_own(SCORES, &catalog);
+    for (scores, weights, verdict) in [
+        // Half of the scores are right, and one row of weights still is to be computed.
+        ("[[2, 1, -40], [0, 90, -40]]", "[[0.731, 0.269, 0], [0, 1, 0]]", Verdict::Follows),
+        // Fewer are right.
+        ("[[2, 1, -40], [7, 90, -40]]", "[[0.731, 0.269, 0], [0, 1, 0]]", Verdict::Wrong),
+        // Scores so far apart that all weights are 0 or 1.
+        ("[[2, 60, 0], [0, 2, 60]]", "[[0, 1, 0], [0, 0, 1]]", Verdict::Wrong),
+    ] {
+        let all = graded(&grader, &format!("  1a: {scores}\n  1b: {weights}\n"));
+        assert_eq!(part(&all, "1b").verdict, verdict, "{scores}: {all:?}");
+    }
+}
+
 #[test]
 fn what_is_right_as_far_as_it_goes_is_no_mistake() {
     let catalog = catalog();

@@ -13,7 +13,7 @@ use super::algebraic::Algebraic;
 use super::exp_sum::ExpSum;
 use super::interval::{Interval, floor_div};
 use super::reduce::{clear, reduce};
-use crate::rational::Rational;
+use crate::rational::{Rational, root_of};
 
 /// `N/D` with `N` and `D` finite sums `Σ c·e^a`, where `c` and `a` are rational combinations of square roots of whole numbers.
 ///
@@ -238,6 +238,11 @@ impl Exact {
         let root = self.rational().and_then(|x| Algebraic::root(&x));
         let root = root.ok_or_else(|| NotExact::Root(self.to_string()))?;
         Ok(Self::new(ExpSum::constant(root), ExpSum::constant(Algebraic::ONE)))
+    }
+
+    /// The root of order `n` of a rational number that is not negative, if it is seen to be rational.
+    pub fn rational_root(&self, n: usize) -> Option<Self> {
+        root_of(&self.rational()?, n).map(Self::from)
     }
 
     /// `|x|`.

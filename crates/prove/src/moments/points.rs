@@ -8,8 +8,8 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp, parse};
 use qkvet_spec::{CheckedLaw, Dims, Domain, IndexEnv, OptionSet};
 
 use super::Counterexample;
-use super::root::{literal, root_of};
-use crate::rational::Rational;
+use super::root::literal;
+use crate::rational::{Rational, root_of};
 
 /// The highest power of an entry whose moment [`FIVE`] has.
 pub(super) const MAX_MOMENT: u32 = 5;
@@ -262,7 +262,7 @@ impl<'a> Search<'a> {
                 let (mean, square) = self.expected(x)?;
                 Value::Number(square.plus(&mean.times(&mean).negated()))
             }
-            ("sqrt", [x]) => Value::Number(root_of(&self.number(x)?.big())?.into()),
+            ("sqrt", [x]) => Value::Number(root_of(&self.number(x)?.big(), 2)?.into()),
             ("ones" | "zeros", [rows, cols @ ..]) => {
                 let rows = self.extent(rows)?;
                 let cols = cols.first().map_or(Some(1), |cols| self.extent(cols))?;

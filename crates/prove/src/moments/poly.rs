@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 
-use super::root::{root_of, split_square};
+use super::root::split_square;
+use crate::rational::root_of;
 
 /// Products larger than this are given up.
 const MAX_TERMS: usize = 2_000;
@@ -331,7 +332,7 @@ fn without_squared_roots(monomial: &mut Monomial) -> Vec<(Poly, u32)> {
 
 /// `√x` for a positive rational: a rational and the roots of primes.
 fn constant_root(x: &RBig) -> Vec<Result<Poly, TooLarge>> {
-    if let Some(root) = root_of(x) {
+    if let Some(root) = root_of(x, 2) {
         return vec![Ok(Poly::constant(root))];
     }
     let (top, bottom) = x.clone().into_parts();

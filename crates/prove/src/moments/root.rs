@@ -1,24 +1,11 @@
-//! Rational numbers: from literals, and their square roots.
+//! Rational numbers from literals, and square roots of whole ones that are split.
 
-use dashu_int::{IBig, UBig};
+use dashu_int::UBig;
 use dashu_ratio::RBig;
 
 /// The decimal that a literal shows: `0.1` is a tenth, not the nearest double.
 pub(super) fn literal(x: f64) -> Option<RBig> {
     RBig::from_str_decimal(&format!("{x}")).ok()
-}
-
-/// `√x`, if it is rational.
-pub(super) fn root_of(x: &RBig) -> Option<RBig> {
-    if *x < RBig::ZERO {
-        return None;
-    }
-    let (top, bottom) = x.clone().into_parts();
-    let whole = |n: UBig| {
-        let root = n.nth_root(2);
-        (&root * &root == n).then_some(root)
-    };
-    Some(RBig::from_parts(IBig::from(whole(top.into_parts().1)?), whole(bottom)?))
 }
 
 /// `n = outside² · Π inside`: the factors of `inside` are different primes below 1000, and one more number that is not a square.
@@ -49,6 +36,8 @@ pub(super) fn split_square(n: UBig) -> (UBig, Vec<UBig>) {
 
 #[cfg(test)]
 mod tests {
+    use dashu_int::IBig;
+
     use super::*;
 
     #[test]
@@ -60,10 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_split_or_rational() {
-        let ratio = |n: i32, d: u32| RBig::from_parts(IBig::from(n), UBig::from(d));
-        assert_eq!(root_of(&ratio(4, 9)), Some(ratio(2, 3)));
-        assert!(root_of(&ratio(2, 9)).is_none() && root_of(&ratio(-4, 1)).is_none());
+    fn a_root_is_split() {
         for n in 1_u32..2000 {
             let (outside, inside) = split_square(UBig::from(n));
             let product = inside.iter().fold(UBig::ONE, |product, p| product * p);

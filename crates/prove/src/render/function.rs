@@ -114,7 +114,7 @@ const FORMS: [Form; 30] = [
     form(
         "vcat",
         2,
-        |p, x| p.blocks(&[vec![x[0].clone()], vec![x[1].clone()]]),
+        |p, x| p.blocks(&x.iter().map(|block| vec![block.clone()]).collect::<Vec<_>>()),
         "the block matrix {0} above {1} end matrix",
     ),
 ];
@@ -195,7 +195,7 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
         && named.is_empty()
     {
         let Some(symbols) = p.symbols() else { return in_words(notation, form.words, args) };
-        let args: Vec<Piece> = args.iter().map(|arg| notation.print(arg)).collect();
+        let args: Vec<Piece> = blocks(function, args).into_iter().map(|arg| notation.print(arg)).collect();
         return (form.symbols)(symbols, &args);
     }
     let known = HEADS.iter().find(|head| head.function == function);
@@ -235,6 +235,17 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
         inner = p.infix(&inner, &[(sign, value)], Level::Open);
     }
     called(p, &head, &p.fence(Fence::Round, &inner))
+}
+
+/// What stands side by side or one above the other, `hcat(hcat(x, y), z)` as three blocks; of other functions the arguments.
+fn blocks<'e>(function: &str, args: &'e [Expr]) -> Vec<&'e Expr> {
+    let inner = |arg: &'e Expr| match &arg.kind {
+        ExprKind::Apply { function: other, args, .. } if other == function && matches!(function, "hcat" | "vcat") => {
+            blocks(function, args)
+        }
+        _ => vec![arg],
+    };
+    args.iter().flat_map(inner).collect()
 }
 
 /// A matrix written out, `entries((1, 2), (3, 4))` by rows. No law has it: sheets with numbers do.

@@ -218,6 +218,13 @@ fn styles() {
         "row(V, a) / 2 * spread(V)",
         "open parenthesis row a of V over 2 close parenthesis times the spread of V",
     );
+    // What stands side by side is one matrix of blocks, however it was put together.
+    check(Latex, "hcat(hcat(a, b), hcat(c, d))", r"\begin{bmatrix} a & b & c & d \end{bmatrix}");
+    check(
+        Latex,
+        "vcat(vcat(a, b), hcat(c, d))",
+        r"\begin{bmatrix} a \\ b \\ \begin{bmatrix} c & d \end{bmatrix} \end{bmatrix}",
+    );
     let math = |inner: &str| format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{inner}</math>");
     check(MathMl, "a / n_q", &math("<mfrac><mi>a</mi><msub><mi>n</mi><mi>q</mi></msub></mfrac>"));
     check(
