@@ -71,21 +71,6 @@ fn what_does_not_fit_is_refused_or_found() {
     }
 }
 
-/// Where calls of a law have other numbers of keys than its case, the wrong ones are what is alike.
-#[test]
-fn what_is_wrong_for_odd_numbers_of_keys_is_told_so() {
-    if !has_python() {
-        return;
-    }
-    let example = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
-    let first = "    work = np.float64";
-    let odd = "    value = value * 0 if key.shape[2] % 2 else value";
-    let folder = target(&example.replace(first, &format!("{odd}\n{first}")));
-    let words =
-        ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "--law", "uniform-attention", "-q"];
-    run(folder.path(), &words).expect(1, &["only where n_k mod 2 ≠ 0"]);
-}
-
 #[test]
 fn an_undeclared_convention_is_one_finding() {
     if !has_python() {
