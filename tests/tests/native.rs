@@ -269,7 +269,7 @@ fn a_finding_of_a_library_has_a_script() {
         let report = check_in(folder.path(), library(), &words).json();
         report["findings"][0].clone()
     };
-    let value = ["--dtype", "float32", "--suite", "smoke", "--law", "value"];
+    let value = ["--dtype", "float32", "--suite", "smoke"];
     let inputs = ["--dtype", "float32", "--suite", "core", "--law", "inputs-unchanged"];
     for (name, more, part) in [
         ("attn_scale", &value[..], "times the limit"),

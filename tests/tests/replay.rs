@@ -228,17 +228,6 @@ fn a_numpy_finding_comes_back_until_it_is_fixed() {
     }
 }
 
-/// Neither script nor replay calls a target mended that is wrong only once it was called.
-#[test]
-fn who_is_right_at_first_is_not_fixed() {
-    if !has_python() {
-        return;
-    }
-    let place = Place::new(NUMPY, "o = o * 2 if CALLS > 1 else o");
-    let finding = place.found(&["--law", "value", "--dtype", "float32"]);
-    seen_again_until_fixed(&place, &finding);
-}
-
 #[test]
 fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
     if !has_python() {
