@@ -144,7 +144,7 @@ mod tests {
         let choices = |answers: &str, prune| {
             let mut told = Vec::new();
             let titles = BTreeMap::from([("QK221".to_owned(), "heads by remainder".to_owned())]);
-            let manner = Manner { prune, titles: &titles, columns: 60 };
+            let manner = Manner { prune, titles: &titles, columns: 100 };
             let decided = ask(&outcome, &manner, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
             let told = String::from_utf8(told).expect("text");
             assert!(told.contains("PASS → FAIL QK221 (heads by remainder)\n  1 case: value 1\n"), "{told}");
