@@ -463,10 +463,12 @@ fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
-/// A line of its own, broken where a terminal ends. Colors take no room.
+/// Lines of their own, broken where a terminal ends. Colors take no room.
 fn headline(out: &mut String, text: &str, width: usize) {
-    let options = whole_words(width.saturating_add(LABEL)).subsequent_indent("      ");
-    line(out, &textwrap::wrap(text, options).join("\n"));
+    for text in text.lines() {
+        let options = whole_words(width.saturating_add(LABEL)).subsequent_indent("      ");
+        line(out, &textwrap::wrap(text, options).join("\n"));
+    }
 }
 
 fn line(out: &mut String, text: &str) {

@@ -186,7 +186,7 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1a: 0.70", Verdict::Wrong, 0.0, "another value"),
         ("1a: 0.710", Verdict::Wrong, 0.0, "another value"),
         ("1a: 1", Verdict::Wrong, 0.0, "another value"),
-        ("1a: -0.707", Verdict::Wrong, 0.0, "every sign"),
+        ("1a: -0.707", Verdict::Wrong, 0.0, "wrong sign"),
         ("1a: 1.707", Verdict::Partial, 1.0, "one too many"),
         ("1a: seven", Verdict::Unreadable, 0.0, "expected a number"),
         ("1a: 0,7", Verdict::Unreadable, 0.0, "expected one number with a decimal point, got `0,7`"),
