@@ -49,7 +49,8 @@ fn upper_left_is_shown_by_a_tiny_witness() {
         assert!(size <= 3, "{call}");
     }
     let reading = findings[0]["reading"].as_str().expect("a reading");
-    assert!(reading.contains("] weighs key") && reading.contains("; expected key"), "{reading}");
+    let expected = ["; expected key", "; expected no key"].iter().any(|words| reading.contains(words));
+    assert!(reading.contains("] weighs key") && expected, "{reading}");
     let id = findings[0]["witness"]["case"].as_str().expect("an id").to_owned();
     run(folder.path(), &["replay", &id]).expect(1, &["FAIL", "causal"]);
     run(folder.path(), &["replay", &id, "--target", "builtin:flash"]).expect(0, &["PASS"]);
@@ -351,7 +352,8 @@ fn a_fault_is_one_finding_that_names_it() {
             title.contains(code) || finding["kind"] == "convention" || finding["verdict"] == "NONDET"
         });
         let witnesses = findings.iter().map(|finding| finding["witness"]["call"].as_str().expect("a call"));
-        tokens.extend(witnesses.map(|call| extent(call, "n_q=").max(extent(call, "n_k="))));
+        // What has to be refused is told by what does not fit, not by extents.
+        tokens.extend(witnesses.filter_map(|call| Some(extent(call, "n_q=")?.max(extent(call, "n_k=")?))));
         if findings.is_empty() {
             untouched.push(id.to_owned());
         } else if findings.len() != 1 || !named {
@@ -365,8 +367,8 @@ fn a_fault_is_one_finding_that_names_it() {
 }
 
 /// The extent of this name in a call.
-fn extent(call: &str, name: &str) -> usize {
-    call.split(' ').find_map(|word| word.strip_prefix(name)).expect("an extent").parse().expect("a number")
+fn extent(call: &str, name: &str) -> Option<usize> {
+    call.split(' ').find_map(|word| word.strip_prefix(name)).map(|word| word.parse().expect("a number"))
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub(crate) fn gamma(k: usize, u: f64) -> f64 {
 /// How matrix products are computed. Both keep the same proved error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Products {
-    /// By faer: fast, and in an order of summation that depends on its version, its features and the processor.
+    /// By faer: fast, and in an order of summation that depends on its version, its features and the processor. Rows that need no
+    /// shift are swept by kernels of our own, `enclosure/sweep.rs`.
     Faer,
     /// By plain loops: the same operations in the same order, none of them fused, so the same bits on every machine.
     FixedOrder,
