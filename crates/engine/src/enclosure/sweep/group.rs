@@ -37,7 +37,7 @@ impl<S: Simd> Windows<S> {
     #[inline(always)]
     pub(super) fn new(simd: S, rows: &[Range<usize>]) -> Self {
         let mut windows = Self {
-            any: usize::MAX..0,
+            any: Range { start: usize::MAX, end: 0 },
             all: 0..usize::MAX,
             start: [simd.splat_f64s(0.0); VECTORS],
             end: [simd.splat_f64s(f64::INFINITY); VECTORS],

@@ -103,10 +103,7 @@ impl<S: Simd> Scores<'_, S> {
     #[inline(always)]
     fn dots<const N: usize>(&self, simd: S, k: usize) -> [Group<S>; N] {
         let d = self.query.len();
-        let mut keys = [&self.key[..0]; N];
-        for n in 0..N {
-            keys[n] = &self.key[(k + n) * d..][..d];
-        }
+        let keys: [&[f64]; N] = std::array::from_fn(|n| &self.key[(k + n) * d..][..d]);
         let mut dots = [[simd.splat_f64s(0.0); VECTORS]; N];
         for (t, query) in self.query.iter().enumerate() {
             for n in 0..N {
