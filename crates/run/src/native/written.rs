@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use qkvet_spec::{Call, Dtype};
+use qkvet_spec::{Call, CallOption, Dtype};
 
 use super::arena::Contents;
 use super::door::{Argument, Taken};
@@ -70,6 +70,9 @@ impl WrittenCall {
 
     /// What is passed for each parameter; `None` for a call that the function cannot be put.
     pub(crate) fn arguments(&self, call: &Call) -> Option<Vec<Written>> {
+        if !self.has_room(call) {
+            return None;
+        }
         // All tensors go in the request: no folder is looked at.
         let request = run_request(0, None, call, None);
         let posed = Posed::read(&request, Path::new("")).ok()?;
@@ -96,6 +99,15 @@ impl WrittenCall {
             },
         };
         Some(self.taken.prototype.parameters.iter().zip(&prepared.arguments).map(one).collect())
+    }
+
+    /// Whether there is a parameter for every option in use and every result that is asked for.
+    fn has_room(&self, call: &Call) -> bool {
+        let prototype = &self.taken.prototype;
+        let fit = prototype.fit();
+        CallOption::ALL.into_iter().all(|option| !call.options.has(option) || fit.has(option))
+            && (!call.return_weights || prototype.has(Role::Weights))
+            && (!call.return_lse || prototype.has(Role::Lse))
     }
 
     fn is_same(&self, role: Role) -> bool {
@@ -161,6 +173,9 @@ mod tests {
         assert_eq!(arguments[12..], [Written::Whole(3), Written::Real(0.5)]);
         let off = written.arguments(&call(CallOptions::default())).expect("a call");
         assert_eq!(off[4..6], [Written::Null, Written::Null]);
+        // What there is no parameter for cannot be put.
+        assert!(written.arguments(&call(CallOptions { causal: true, ..CallOptions::default() })).is_none());
+        assert!(written.arguments(&Call { return_lse: true, ..call(CallOptions::default()) }).is_none());
         // Positions before heads are what the function sees.
         let exchanged = WrittenCall::new(TEXT, Layout::Bnhd).expect("a prototype");
         let arguments = exchanged.arguments(&call(CallOptions::default())).expect("a call");
