@@ -191,7 +191,7 @@ fn a_partial_run_deletes_nothing() {
     let dtypes = ["--dtype", "float32,float16"];
     at_home(folder, &[&check[..], &dtypes].concat()).expect(0, &["missing case", "1 missing"]);
     at_home(folder, &[&check[..], &dtypes, &["--strict"]].concat()).expect(1, &["1 missing"]);
-    at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &["nothing to change", "--prune removes them"]);
+    at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &["nothing to change", "--prune removes it"]);
     assert_eq!(text(&path), gone);
     at_home(folder, &["snapshot", "accept", "--all", "--prune"]).expect(0, &["1 removed"]);
     assert_eq!(text(&path), whole);
