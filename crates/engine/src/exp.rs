@@ -2,9 +2,14 @@
 //!
 //! The proof is a computation with directed rounding at 300 bits (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
 
+mod product;
+
 use std::f64::consts::LOG2_E;
 
 use pulp::{Arch, Scalar, Simd, WithSimd, bytemuck};
+
+pub(crate) use product::exp_product_vectors;
+pub use product::{COEFFICIENTS_BASE_2, FACTOR_ERROR, base_2_factor, exp_product};
 
 /// Unit roundoff of `f64`.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;

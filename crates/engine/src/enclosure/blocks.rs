@@ -19,7 +19,7 @@ use crate::gemm::{KEY_BLOCK, Products};
 use crate::head::{Head, Normalization};
 
 /// Largest number of rows in a block; heads of few queries have smaller ones, for the sake of other threads.
-const ROW_BLOCK: usize = 192;
+const ROW_BLOCK: usize = 384;
 
 /// Scores that a thread holds at most, but for those of a single row: 4 MiB.
 const MAX_SCORES: usize = 1 << 19;
@@ -83,6 +83,16 @@ impl ValueSums {
         zeros(&mut self.abs, n);
         zeros(&mut self.squares, n);
         zeros(&mut self.weighted_squares, n);
+    }
+
+    /// Room for the sums of `n` elements that [`products_mut`](Self::products_mut) gets, whatever is in it.
+    pub(super) fn make_room(&mut self, n: usize, detail: Detail) {
+        self.values.resize(n, 0.0);
+        self.errors = None;
+        let n = if detail == Detail::Full { n } else { 0 };
+        for sums in [&mut self.abs, &mut self.squares, &mut self.weighted_squares] {
+            sums.resize(n, 0.0);
+        }
     }
 
     /// Adds the products with a block of keys, at most [`KEY_BLOCK`]; in full, squares the exponentials in the course of it.

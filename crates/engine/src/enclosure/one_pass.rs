@@ -12,7 +12,7 @@ use super::lse::Lse;
 use super::rows::{Row, RowWeights};
 use super::sweep::{RowSums, Sweep};
 use super::table::{Columns, norms_and_grids};
-use crate::exp::{EXP_ERROR, U, exp1, sum_depth};
+use crate::exp::{EXP_ERROR, FACTOR_ERROR, U, base_2_factor, sum_depth};
 use crate::gemm::{Products, gamma, times_depth};
 use crate::head::{Head, Normalization};
 
@@ -42,16 +42,16 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
     if by == Products::FixedOrder || !is_softmax || !are_plain(head) {
         return false;
     }
-    let Some(rows) = bounded(job, block) else {
+    let Some((rows, factor)) = bounded(job, block).zip(base_2_factor(head.factor().value)) else {
         return false;
     };
     let (n, d_k, d_v) = (rows.len(), head.d_k, head.d_v);
     let Scratch { sweep, windows, sums, .. } = scratch;
     windows.clear();
     windows.extend(rows.iter().map(|row| row.window.clone()));
-    sums.clear(n * d_v, head, detail);
+    sums.make_room(n * d_v, detail);
     let query = &head.query[block.rows.start * d_k..block.rows.end * d_k];
-    Arch::new().dispatch(Sweep { query, windows, table: &tables.values, detail, buffers: sweep, sums });
+    Arch::new().dispatch(Sweep { query, windows, factor, table: &tables.values, detail, buffers: sweep, sums });
 
     let mut columns = Columns::new(&tables.values, &tables.sight);
     for ((i, row), row_sums) in block.rows.clone().zip(&rows).zip(&sweep.rows) {
@@ -61,8 +61,12 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
         block.set_row(job, columns.of_row(i), (i, stats, &outcome), sums, block.rows.start);
     }
     // Without a way out early, so that the loops become vector instructions.
-    let is_finite = sums.values.iter().fold(true, |all, sum| all & sum.is_finite());
-    block.rad.iter().fold(is_finite, |all, rad| all & (*rad < f64::INFINITY))
+    match detail {
+        Detail::Midpoints => sums.values.iter().fold(true, |all, sum| all & sum.is_finite()),
+        Detail::Radii | Detail::Rows | Detail::Full => {
+            block.rad.iter().fold(true, |all, rad| all & (*rad < f64::INFINITY))
+        }
+    }
 }
 
 /// Bounds of the logits of every row of the block; `None` if one of them is too large, or if there can be something exact.
@@ -112,18 +116,23 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, sums: &RowSums) -> Opti
     if largest == 0.0 && weights.sum >= n as f64 {
         return None;
     }
-    weights.heaviest = exp1(largest);
+    weights.heaviest = sums.heaviest;
     let (top, lowest) = if detail >= Detail::Rows { (largest, sums.smallest) } else { (row.logit, -row.logit) };
     let (query_norm, key_norm) = (row.query_norm, row.key_norm);
     let line = PlainLine { top, shift: 0.0, lowest, query_norm, key_norm, kept: n, has_dropped: false };
     let facts = Facts::plain(head, &row.dots, &line);
-    let y = facts.error + EXP_ERROR * (1.0 + 8.0 * U);
+    let y = exponent_error(&facts);
     weights.tau = (y + y * y) * (1.0 + 8.0 * U);
     if weights.tau.is_nan() || weights.tau >= 0.5 {
         return None;
     }
     let stats = if detail >= Detail::Rows { stats(head, row, sums, &facts, &weights) } else { RowStats::empty(None) };
     Some((stats, outcome(weights)))
+}
+
+/// Error of the logarithm of every exponential: of the logits, of the factor of base 2, of the exponential itself.
+fn exponent_error(facts: &Facts) -> f64 {
+    facts.error + (FACTOR_ERROR * facts.term_max + EXP_ERROR) * (1.0 + 8.0 * U)
 }
 
 fn stats(head: &Head<'_>, row: &Bounded, sums: &RowSums, facts: &Facts, weights: &RowWeights) -> RowStats {
@@ -133,7 +142,7 @@ fn stats(head: &Head<'_>, row: &Bounded, sums: &RowSums, facts: &Facts, weights:
     let lse = match row.window.len() {
         // The only logit itself.
         1 => Lse::of_row(&RowWeights { sum: 1.0, ..*weights }, sums.largest, facts.error),
-        _ => Lse::of_row(weights, 0.0, facts.error + EXP_ERROR * (1.0 + 8.0 * U)),
+        _ => Lse::of_row(weights, 0.0, exponent_error(facts)),
     };
     RowStats {
         visible: row.window.len(),

@@ -16,7 +16,7 @@ use super::Detail;
 use super::blocks::ValueSums;
 use super::table::ValueTable;
 use crate::gemm::KEY_BLOCK;
-use group::{VECTORS, Windows, groups, groups_mut};
+use group::{Aligned, VECTORS, Windows, groups, groups_mut};
 use weights::{Facts, RUN, Scores};
 
 /// The pass over the keys of a block of rows.
@@ -25,6 +25,8 @@ pub(super) struct Sweep<'a> {
     pub(super) query: &'a [f64],
     /// The keys that each row sees; none is hidden within.
     pub(super) windows: &'a [Range<usize>],
+    /// `scale·log₂e`, rounded: [`base_2_factor`](crate::exp::base_2_factor).
+    pub(super) factor: f64,
     /// Values, and the head they belong to.
     pub(super) table: &'a ValueTable<'a>,
     pub(super) detail: Detail,
@@ -39,13 +41,13 @@ pub(super) struct Buffers {
     /// What is known of each row, behind the sweep.
     pub(super) rows: Vec<RowSums>,
     /// Queries by group, `(d_k, lanes)` each.
-    query: Vec<f64>,
+    query: Aligned,
     /// Of one group and one block of keys, `(keys, lanes)`.
-    exponentials: Vec<f64>,
+    exponentials: Aligned,
     /// [`Facts`] by group.
-    facts: Vec<f64>,
+    facts: Aligned,
     /// Products by kind and group, `(d_v, lanes)` each.
-    products: [Vec<f64>; KINDS],
+    products: [Aligned; KINDS],
     abs: Vec<f64>,
     squares: Vec<f64>,
 }
@@ -62,9 +64,11 @@ pub(super) struct RowSums {
     pub(super) sum: f64,
     /// Sum of their squares, without error bound.
     pub(super) approx_square_sum: f64,
-    /// Largest computed logit.
+    /// The exponential of the key with the largest logit; no number for a row without keys.
+    pub(super) heaviest: f64,
+    /// Largest logit, the rounded product of scale and dot product.
     pub(super) largest: f64,
-    /// Smallest computed logit.
+    /// Smallest logit.
     pub(super) smallest: f64,
 }
 
@@ -100,7 +104,7 @@ impl Sweep<'_> {
         let seen = windows.iter().map(|windows| windows.any.clone()).filter(|any| !any.is_empty()).reduce(union);
         let seen = seen.unwrap_or(0..0);
         let Buffers { query, exponentials, facts, products, abs, squares, .. } = &mut *self.buffers;
-        let factor = head.factor().value;
+        let factor = simd.splat_f64s(self.factor.abs());
 
         for first_key in seen.clone().step_by(KEY_BLOCK) {
             let block = first_key..seen.end.min(first_key + KEY_BLOCK);
@@ -114,15 +118,15 @@ impl Sweep<'_> {
                 if keys.is_empty() {
                     continue;
                 }
-                let tile = &mut groups_mut::<S>(exponentials)[..keys.len()];
+                let tile = &mut groups_mut::<S>(exponentials.get_mut())[..keys.len()];
                 let scores = Scores {
-                    query: &groups::<S>(query)[g * head.d_k..(g + 1) * head.d_k],
+                    query: &groups::<S>(query.get())[g * head.d_k..(g + 1) * head.d_k],
                     key: &head.key[keys.start * head.d_k..keys.end * head.d_k],
                     first_key: keys.start,
-                    scale: simd.splat_f64s(factor),
+                    factor,
                     windows,
                 };
-                let (facts, _) = groups_mut::<S>(facts).as_chunks_mut::<{ weights::FACTS }>();
+                let (facts, _) = groups_mut::<S>(facts.get_mut()).as_chunks_mut::<{ weights::FACTS }>();
                 scores.weigh::<N, WITH_LARGEST, WITH_ALL>(simd, tile, Facts(&mut facts[g]));
 
                 let d_v = head.d_v;
@@ -137,41 +141,44 @@ impl Sweep<'_> {
                     if kind == OF_SQUARES {
                         products::square(simd, tile);
                     }
-                    let sums = &mut groups_mut::<S>(sums)[g * d_v..(g + 1) * d_v];
+                    let sums = &mut groups_mut::<S>(sums.get_mut())[g * d_v..(g + 1) * d_v];
                     products::add::<S, N>(simd, tile, values, d_v, sums);
                 }
             }
         }
+        if WITH_LARGEST {
+            let (facts, _) = groups_mut::<S>(facts.get_mut()).as_chunks_mut();
+            facts.iter_mut().for_each(|facts| Facts(facts).weigh_largest(simd, factor));
+        }
         self.finish(lanes, kinds);
     }
 
-    /// Queries lane by lane, zeros in the lanes beyond the last row; no key yet.
+    /// Queries lane by lane with the sign of the scale, zeros in the lanes beyond the last row; no key yet.
     #[inline(always)]
     fn prepare<S: Simd>(&mut self, simd: S, lanes: usize, n_groups: usize, kinds: usize) {
         let head = self.table.head();
         let buffers = &mut *self.buffers;
-        let zeros = |numbers: &mut Vec<f64>, n| {
-            numbers.clear();
-            numbers.resize(n, 0.0);
-        };
-        zeros(&mut buffers.query, n_groups * head.d_k * lanes);
+        let (width, sign) = (head.d_k * lanes, 1.0f64.copysign(self.factor));
+        let query = buffers.query.fit(n_groups * width);
+        query[self.windows.len() / lanes * width..].fill(0.0);
         if head.d_k > 0 {
             for (i, row) in self.query.chunks_exact(head.d_k).enumerate() {
-                let group = &mut buffers.query[i / lanes * head.d_k * lanes..];
-                row.iter().enumerate().for_each(|(t, q)| group[t * lanes + i % lanes] = *q);
+                let group = &mut query[i / lanes * width..];
+                row.iter().enumerate().for_each(|(t, q)| group[t * lanes + i % lanes] = sign * q);
             }
         }
-        buffers.exponentials.resize(KEY_BLOCK * lanes, 0.0);
-        zeros(&mut buffers.facts, n_groups * weights::FACTS * lanes);
-        let (facts, _) = groups_mut::<S>(&mut buffers.facts).as_chunks_mut();
+        buffers.exponentials.fit(KEY_BLOCK * lanes);
+        let (facts, _) = groups_mut::<S>(buffers.facts.fit(n_groups * weights::FACTS * lanes)).as_chunks_mut();
         facts.iter_mut().for_each(|facts| Facts(facts).clear(simd));
-        buffers.products[..kinds].iter_mut().for_each(|sums| zeros(sums, n_groups * head.d_v * lanes));
+        buffers.products[..kinds].iter_mut().for_each(|sums| sums.fit(n_groups * head.d_v * lanes).fill(0.0));
     }
 
     /// What the lanes have come to, row by row.
     fn finish(self, lanes: usize, kinds: usize) {
-        let d_v = self.table.head().d_v;
+        let head = self.table.head();
+        let (d_v, scale) = (head.d_v, head.factor().value.abs());
         let Buffers { rows, facts, products, .. } = self.buffers;
+        let facts = facts.get();
         let n = self.windows.len();
         rows.clear();
         rows.extend((0..n).map(|i| {
@@ -179,13 +186,14 @@ impl Sweep<'_> {
             RowSums {
                 sum: fact(weights::SUM),
                 approx_square_sum: fact(weights::SQUARE_SUM),
-                largest: fact(weights::LARGEST),
-                smallest: fact(weights::SMALLEST),
+                heaviest: fact(weights::HEAVIEST),
+                largest: scale * fact(weights::LARGEST),
+                smallest: scale * fact(weights::SMALLEST),
             }
         }));
         for (row_major, by_group) in self.sums.products_mut().into_iter().zip(&products[..kinds]) {
             for (i, row) in row_major.chunks_exact_mut(d_v.max(1)).enumerate() {
-                let group = &by_group[i / lanes * d_v * lanes..];
+                let group = &by_group.get()[i / lanes * d_v * lanes..];
                 row.iter_mut().enumerate().for_each(|(c, sum)| *sum = group[c * lanes + i % lanes]);
             }
         }
@@ -199,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::enclosure::sight::Sight;
-    use crate::exp::{U, exp1, sum_depth};
+    use crate::exp::{U, base_2_factor, exp_product, sum_depth};
     use crate::gemm::{gamma, times_depth};
     use crate::head::{EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
 
@@ -266,11 +274,12 @@ mod tests {
         let table = ValueTable::new(head, &sight);
         let windows: Vec<_> = (0..head.n_q).map(|i| sight.window(i)).collect();
         let (mut buffers, mut sums) = (Buffers::default(), ValueSums::default());
-        sums.clear(head.n_q * head.d_v, head, detail);
+        sums.make_room(head.n_q * head.d_v, detail);
         let pass = Sweep {
             query: head.query,
             windows: &windows,
             table: &table,
+            factor: base_2_factor(head.factor().value).unwrap(),
             detail,
             buffers: &mut buffers,
             sums: &mut sums,
@@ -295,13 +304,15 @@ mod tests {
             let (products, rows) = sweep(&head, Detail::Full, Some(Arch::new()));
             for (i, row) in rows.iter().enumerate() {
                 let span = problem.spans[i];
-                let logits: Vec<f64> = (span.start..span.end)
+                let dots: Vec<f64> = (span.start..span.end)
                     .map(|j| {
                         let pairs = head.query_row(i).iter().zip(&head.key[j * head.d_k..(j + 1) * head.d_k]);
-                        pairs.fold(0.0, |dot, (q, k)| libm::fma(*q, *k, dot)) * -0.75
+                        pairs.fold(0.0, |dot, (q, k)| libm::fma(*q, *k, dot))
                     })
                     .collect();
-                let e: Vec<f64> = logits.iter().map(|x| exp1(*x)).collect();
+                let factor = base_2_factor(-0.75).unwrap();
+                let e: Vec<f64> = dots.iter().map(|dot| exp_product(*dot, factor)).collect();
+                let logits: Vec<f64> = dots.iter().map(|dot| dot * -0.75).collect();
                 // Both sides round: the plain sums of this test at most once a term and once a product.
                 let plain = e.len() + 2;
                 let sum: f64 = e.iter().sum();
@@ -310,6 +321,7 @@ mod tests {
                 let error = (row.approx_square_sum - square_sum).abs();
                 assert!(error <= gamma(2 * plain, U) * square_sum, "{shape:?} row {i}");
                 assert_eq!(row.largest, logits.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x)));
+                assert!(e.is_empty() || row.heaviest == e.iter().fold(0.0, |max: f64, e| max.max(*e)));
                 assert_eq!(row.smallest, logits.iter().fold(f64::INFINITY, |min, x| min.min(*x)));
                 for c in 0..head.d_v {
                     let power = crate::format::pow2(-square_exponent);

@@ -31,6 +31,13 @@ pub(super) fn grid(x: f64) -> i32 {
 
 const LANES: usize = 8;
 
+/// Lanes two by two, then pairs, then halves: three operations in a row, not eight.
+#[inline(always)]
+fn across(lanes: [f64; LANES], both: impl Fn(f64, f64) -> f64) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    both(both(both(a, b), both(c, d)), both(both(e, f), both(g, h)))
+}
+
 /// The lowest set bit of `x` as a number, `+∞` for 0; one below [`f64::MIN_POSITIVE`] may have been flushed to 0.
 #[inline(always)]
 fn lowest_bit(x: f64) -> f64 {
@@ -51,7 +58,8 @@ pub(crate) fn common_grid(xs: &[f64]) -> i32 {
             lowest[lane] = if bit < lowest[lane] { bit } else { lowest[lane] };
         }
     }
-    let lowest = rest.iter().map(|x| lowest_bit(*x)).chain(lowest).fold(f64::INFINITY, f64::min);
+    let of_lanes = across(lowest, |a, b| if b < a { b } else { a });
+    let lowest = rest.iter().map(|x| lowest_bit(*x)).fold(of_lanes, f64::min);
     match lowest {
         f64::INFINITY => NO_GRID,
         bit if bit >= f64::MIN_POSITIVE => exponent(bit),
@@ -72,7 +80,8 @@ pub(crate) fn norm_upper(xs: &[f64]) -> f64 {
             largest[lane] = if size > largest[lane] { size } else { largest[lane] };
         }
     }
-    let largest = rest.iter().chain(&largest).fold(0.0f64, |max, x| max.max(x.abs()));
+    let of_lanes = across(largest, |a, b| if b > a { b } else { a });
+    let largest = rest.iter().fold(of_lanes, |max, x| max.max(x.abs()));
     if largest == 0.0 {
         return 0.0;
     }
@@ -199,6 +208,12 @@ impl ColumnStats {
         self.keys = 0;
     }
 
+    /// Takes in some keys, in vectors.
+    fn add_keys(&mut self, head: &Head<'_>, keys: Range<usize>, is_seen: impl Fn(usize) -> bool) {
+        Arch::new().dispatch(|| keys.filter(|j| is_seen(*j)).for_each(|j| self.add(head, j)));
+    }
+
+    #[inline(always)]
     fn add(&mut self, head: &Head<'_>, j: usize) {
         self.keys += 1;
         let value = head.value_row(j);
@@ -231,13 +246,11 @@ impl<'a> ValueTable<'a> {
         let mut checkpoints = Vec::new();
         let windows = || (0..head.n_q).map(|i| sight.window(i));
         let end = windows().map(|window| window.end).max().unwrap_or(0);
-        for (j, is_seen) in seen[..end].iter().enumerate() {
-            if sight.is_spans() && j % KEY_BLOCK == 0 {
+        for first in (0..end).step_by(KEY_BLOCK) {
+            if sight.is_spans() {
                 checkpoints.push(stats.clone());
             }
-            if *is_seen {
-                stats.add(head, j);
-            }
+            stats.add_keys(head, first..end.min(first + KEY_BLOCK), |j| seen[j]);
         }
         let sizes = stats.low.iter().chain(&stats.high).filter(|v| v.is_finite());
         let largest = sizes.fold(0.0f64, |max, v| max.max(v.abs()));
@@ -282,7 +295,7 @@ const RUN: usize = 32;
 fn runs_of_keys(head: &Head<'_>) -> Vec<ColumnStats> {
     let of_run = |start: usize| {
         let mut stats = ColumnStats::new(head.d_v);
-        (start..head.n_k.min(start + RUN)).for_each(|j| stats.add(head, j));
+        stats.add_keys(head, start..head.n_k.min(start + RUN), |_| true);
         stats
     };
     (0..head.n_k).step_by(RUN).map(of_run).collect()
@@ -308,7 +321,7 @@ impl<'a> Columns<'a> {
         let window = self.sight.window(i);
         if let Some(mask) = self.sight.mask(i) {
             self.stats.clear();
-            window.clone().filter(|j| mask[*j - window.start]).for_each(|j| self.stats.add(head, j));
+            self.stats.add_keys(head, window.clone(), |j| mask[j - window.start]);
             self.window = None;
         } else if window.start > 0 {
             if self.window.as_ref() != Some(&window) {
@@ -323,7 +336,7 @@ impl<'a> Columns<'a> {
                 end = window.end / KEY_BLOCK * KEY_BLOCK;
                 self.stats.clone_from(&self.values.checkpoints[window.end / KEY_BLOCK]);
             }
-            (end..window.end).for_each(|j| self.stats.add(head, j));
+            self.stats.add_keys(head, end..window.end, |_| true);
             self.window = Some(window);
         }
         &self.stats

@@ -22,6 +22,39 @@ pub(super) fn groups_mut<S: Simd>(numbers: &mut [f64]) -> &mut [Group<S>] {
     S::as_mut_simd_f64s(numbers).0.as_chunks_mut().0
 }
 
+/// Numbers that begin where a cache line does, so that no vector of them lies on two.
+#[derive(Default)]
+pub(super) struct Aligned {
+    numbers: Vec<f64>,
+    len: usize,
+}
+
+/// Numbers of a cache line, and of the widest vector.
+const LINE: usize = 8;
+
+impl Aligned {
+    /// Room for `len` numbers, whatever is in it.
+    pub(super) fn fit(&mut self, len: usize) -> &mut [f64] {
+        self.len = len;
+        self.numbers.resize(len + LINE, 0.0);
+        self.get_mut()
+    }
+
+    pub(super) fn get(&self) -> &[f64] {
+        &self.numbers[self.start()..][..self.len]
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [f64] {
+        let start = self.start();
+        &mut self.numbers[start..][..self.len]
+    }
+
+    fn start(&self) -> usize {
+        // Where the machine cannot say, any place will do.
+        self.numbers.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE)
+    }
+}
+
 /// The keys that the rows of a group see.
 pub(super) struct Windows<S: Simd> {
     /// No row sees a key outside of this.

@@ -3,19 +3,26 @@
 use pulp::Simd;
 
 use super::group::{Group, VECTORS, Windows};
-use crate::exp::exp_vectors;
+use crate::exp::exp_product_vectors;
+
+/// Elements of a dot product between two checks of where it ends.
+const DIMENSIONS: usize = 4;
+
+/// Keys whose exponentials are computed together: as many vectors as an operation takes cycles, and more.
+const PAIR: usize = 2;
 
 /// Keys whose exponentials are summed up before they join the sum of their block.
 pub(super) const RUN: usize = 16;
 
 /// How many [`Facts`] there are; which is which follows.
-pub(super) const FACTS: usize = 4;
+pub(super) const FACTS: usize = 5;
 pub(super) const SUM: usize = 0;
 pub(super) const SQUARE_SUM: usize = 1;
 pub(super) const LARGEST: usize = 2;
 pub(super) const SMALLEST: usize = 3;
+pub(super) const HEAVIEST: usize = 4;
 
-/// What is known of the logits of the rows of a group, over the keys seen so far.
+/// What is known of the rows of a group, over the keys seen so far: sums of exponentials, and dot products.
 pub(super) struct Facts<'a, S: Simd>(pub(super) &'a mut [Group<S>; FACTS]);
 
 impl<S: Simd> Facts<'_, S> {
@@ -26,6 +33,13 @@ impl<S: Simd> Facts<'_, S> {
         self.0[SQUARE_SUM] = [simd.splat_f64s(0.0); VECTORS];
         self.0[LARGEST] = [simd.splat_f64s(f64::NEG_INFINITY); VECTORS];
         self.0[SMALLEST] = [simd.splat_f64s(f64::INFINITY); VECTORS];
+        self.0[HEAVIEST] = [simd.splat_f64s(0.0); VECTORS];
+    }
+
+    /// The exponential of the largest, once all keys are seen.
+    #[inline(always)]
+    pub(super) fn weigh_largest(self, simd: S, factor: S::f64s) {
+        self.0[HEAVIEST] = exp_product_vectors(simd, self.0[LARGEST], factor);
     }
 }
 
@@ -36,14 +50,15 @@ pub(super) struct Scores<'a, S: Simd> {
     /// `(keys, d_k)`.
     pub(super) key: &'a [f64],
     pub(super) first_key: usize,
-    pub(super) scale: S::f64s,
+    /// `|scale|·log₂e`, rounded.
+    pub(super) factor: S::f64s,
     pub(super) windows: &'a Windows<S>,
 }
 
 impl<S: Simd> Scores<'_, S> {
-    /// Writes `exp1(fl(scale · q·k))`, or 0 where the row does not see the key, `N` keys at a time, and takes all in.
+    /// Writes `exp_product(q·k, factor)`, or 0 where the row does not see the key, `N` keys at a time, and takes all in.
     ///
-    /// The logits must be within the interval of [`exp1`](crate::exp::exp1).
+    /// The logits must be within the interval of [`exp_product`](crate::exp::exp_product).
     ///
     /// # Shapes
     /// `tile: (keys)`.
@@ -88,11 +103,11 @@ impl<S: Simd> Scores<'_, S> {
         taken: &mut Taken<S>,
     ) {
         let first = self.first_key + k;
-        let dots = self.dots::<N>(simd, k);
+        self.dots(simd, k, exponentials);
         if self.windows.sees_all(first, N) {
-            self.settle::<N, WITH_LARGEST, WITH_ALL, false>(simd, first, dots, exponentials, taken);
+            self.settle::<WITH_LARGEST, WITH_ALL, false>(simd, first, exponentials, taken);
         } else {
-            self.settle::<N, WITH_LARGEST, WITH_ALL, true>(simd, first, dots, exponentials, taken);
+            self.settle::<WITH_LARGEST, WITH_ALL, true>(simd, first, exponentials, taken);
         }
         if (k + N).is_multiple_of(RUN) {
             taken.end_run(simd);
@@ -101,55 +116,94 @@ impl<S: Simd> Scores<'_, S> {
 
     /// Dot products with the `N` keys from `k` on.
     #[inline(always)]
-    fn dots<const N: usize>(&self, simd: S, k: usize) -> [Group<S>; N] {
+    fn dots<const N: usize>(&self, simd: S, k: usize, dots: &mut [Group<S>; N]) {
         let d = self.query.len();
-        let keys: [&[f64]; N] = std::array::from_fn(|n| &self.key[(k + n) * d..][..d]);
-        let mut dots = [[simd.splat_f64s(0.0); VECTORS]; N];
-        for (t, query) in self.query.iter().enumerate() {
+        let (several, single) = self.query.as_chunks::<DIMENSIONS>();
+        let mut keys: [(&[[f64; DIMENSIONS]], &[f64]); N] = [(&[], &[]); N];
+        for n in 0..N {
+            keys[n] = self.key[(k + n) * d..][..d].as_chunks();
+        }
+        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; N];
+        for (c, queries) in several.iter().enumerate() {
+            let mut key = [&[0.0; DIMENSIONS]; N];
             for n in 0..N {
-                let key = simd.splat_f64s(keys[n][t]);
-                for m in 0..VECTORS {
-                    dots[n][m] = simd.mul_add_f64s(query[m], key, dots[n][m]);
+                key[n] = &keys[n].0[c];
+            }
+            for t in 0..DIMENSIONS {
+                for n in 0..N {
+                    let key = simd.splat_f64s(key[n][t]);
+                    for m in 0..VECTORS {
+                        sums[n][m] = simd.mul_add_f64s(queries[t][m], key, sums[n][m]);
+                    }
                 }
             }
         }
-        dots
+        for (t, query) in single.iter().enumerate() {
+            for n in 0..N {
+                let key = simd.splat_f64s(keys[n].1[t]);
+                for m in 0..VECTORS {
+                    sums[n][m] = simd.mul_add_f64s(query[m], key, sums[n][m]);
+                }
+            }
+        }
+        for n in 0..N {
+            for m in 0..VECTORS {
+                dots[n][m] = sums[n][m];
+            }
+        }
     }
 
-    /// Exponentials of a tile, two keys at a time.
+    /// Exponentials in place of the dot products of a tile, two keys at a time.
     #[inline(always)]
-    fn settle<const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
+    fn settle<const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
         &self,
         simd: S,
         first: usize,
-        dots: [Group<S>; N],
-        exponentials: &mut [Group<S>; N],
+        tile: &mut [Group<S>],
         taken: &mut Taken<S>,
     ) {
-        for n in (0..N).step_by(2) {
-            let mut x = [simd.splat_f64s(0.0); 2 * VECTORS];
-            let many = (N - n).min(2);
-            for p in 0..many {
+        let (pairs, single) = tile.as_chunks_mut::<PAIR>();
+        let mut key = first;
+        for pair in pairs {
+            let mut dots = [simd.splat_f64s(0.0); PAIR * VECTORS];
+            for p in 0..PAIR {
                 for m in 0..VECTORS {
-                    x[p * VECTORS + m] = simd.mul_f64s(dots[n + p][m], self.scale);
+                    dots[p * VECTORS + m] = pair[p][m];
                 }
             }
-            let e = exp_vectors(simd, x);
-            for p in 0..many {
-                let (mut logit, mut exponential) = (dots[n], dots[n]);
+            let e = exp_product_vectors(simd, dots, self.factor);
+            for p in 0..PAIR {
+                let mut exponential = pair[p];
                 for m in 0..VECTORS {
-                    (logit[m], exponential[m]) = (x[p * VECTORS + m], e[p * VECTORS + m]);
+                    exponential[m] = e[p * VECTORS + m];
                 }
-                let key = first + n + p;
-                if HIDES {
-                    exponential = self.windows.choose(simd, key, exponential, 0.0);
-                }
-                let low = if HIDES { self.windows.choose(simd, key, logit, f64::NEG_INFINITY) } else { logit };
-                let high = if HIDES && WITH_ALL { self.windows.choose(simd, key, logit, f64::INFINITY) } else { logit };
-                exponentials[n + p] = exponential;
-                taken.take::<WITH_LARGEST, WITH_ALL>(simd, (low, high), exponential);
+                pair[p] = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (pair[p], exponential), taken);
+                key += 1;
             }
         }
+        for dot in single {
+            let exponential = exp_product_vectors(simd, *dot, self.factor);
+            *dot = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (*dot, exponential), taken);
+            key += 1;
+        }
+    }
+
+    /// Takes in what is known of a key; its exponential, or 0 where it is hidden.
+    #[inline(always)]
+    fn take<const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
+        &self,
+        simd: S,
+        key: usize,
+        (dot, mut exponential): (Group<S>, Group<S>),
+        taken: &mut Taken<S>,
+    ) -> Group<S> {
+        if HIDES {
+            exponential = self.windows.choose(simd, key, exponential, 0.0);
+        }
+        let low = if HIDES { self.windows.choose(simd, key, dot, f64::NEG_INFINITY) } else { dot };
+        let high = if HIDES && WITH_ALL { self.windows.choose(simd, key, dot, f64::INFINITY) } else { dot };
+        taken.take::<WITH_LARGEST, WITH_ALL>(simd, (low, high), exponential);
+        exponential
     }
 }
 
@@ -161,7 +215,7 @@ struct Taken<S: Simd> {
 }
 
 impl<S: Simd> Taken<S> {
-    /// Takes in a key: its logit for the largest, for the smallest, and its exponential.
+    /// Takes in a key: its dot product for the largest, for the smallest, and its exponential.
     #[inline(always)]
     fn take<const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &mut self,
