@@ -132,6 +132,35 @@ fn poison_in_hidden_keys_and_values_does_not_matter() {
     }
 }
 
+/// A value that is no number spoils its column in the rows that see it, and nothing else.
+#[test]
+fn values_that_are_not_finite_spoil_the_rows_that_see_them_alone() {
+    let spans = [12, 3, 0, 9, 7].map(Span::prefix).to_vec();
+    let mask: Vec<bool> = spans.iter().flat_map(|span| (0..SHAPE.1).map(|j| j < span.end)).collect();
+    for sees in [Sees::Spans(spans.clone()), Sees::Mask(mask)] {
+        let mut problem = Problem { sees, ..gaussian(3) };
+        for (j, c, poison) in [(8, 0, f64::NAN), (10, 1, f64::INFINITY), (SHAPE.1 - 1, 2, f64::NEG_INFINITY)] {
+            problem.value[j * SHAPE.3 + c] = 0.0;
+            let clean = enclose(&problem.head());
+            problem.value[j * SHAPE.3 + c] = poison;
+            for detail in [Detail::Radii, Detail::Rows, Detail::Full] {
+                let poisoned = enclose_as(&problem.head(), Products::Faer, detail);
+                for (i, span) in spans.iter().enumerate() {
+                    let index = i * SHAPE.3 + c;
+                    if span.end > j {
+                        assert_eq!(poisoned.rad[index], f64::INFINITY, "{detail:?} row {i}");
+                    } else {
+                        let distance = (poisoned.mid[index] - clean.mid[index]).abs();
+                        assert!(distance <= poisoned.rad[index] + clean.rad[index], "{detail:?} row {i}");
+                        assert!(poisoned.rad[index] < 1e-12, "{detail:?} row {i}: {:e}", poisoned.rad[index]);
+                    }
+                }
+            }
+            problem.value[j * SHAPE.3 + c] = 0.0;
+        }
+    }
+}
+
 #[test]
 fn scales_of_every_kind_are_enclosed() {
     for scale in [1.0 / 3.0, -0.7, 0.0, -2.0, 4.0, 1e-300] {

@@ -113,8 +113,7 @@ impl ValueSums {
         if rows == 0 || keys.is_empty() || head.d_v == 0 {
             return;
         }
-        let values = &head.value[keys.start * head.d_v..keys.end * head.d_v];
-        by.add_times(&mut self.values, exponentials, stride, values, shape);
+        by.add_times(&mut self.values, exponentials, stride, table.of_keys(keys.clone()), shape);
         if let Some((errors, inexact)) = self.errors.as_mut().zip(head.inexact) {
             by.add_times(
                 errors,
@@ -281,6 +280,11 @@ impl<'a> Block<'a> {
                     }
                 }
             }
+        }
+        if !job.tables.values.are_finite() && matches!(outcome, Row::Weighted(_)) {
+            let elements = (i - self.rows.start) * d_v..(i - self.rows.start + 1) * d_v;
+            let unknown = elements.enumerate().filter(|(c, _)| !columns.abs_sum(*c).is_finite());
+            unknown.for_each(|(_, index)| self.set(index, Element::unknown()));
         }
         if job.detail >= Detail::Rows {
             self.stats[i - self.rows.start] = stats;

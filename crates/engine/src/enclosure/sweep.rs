@@ -134,7 +134,7 @@ impl Sweep<'_> {
                 // One call for all kinds, and no closure: what a closure calls is not compiled for the vectors of `S`.
                 for (kind, sums) in products[..kinds].iter_mut().enumerate() {
                     let values = match kind {
-                        0 => &head.value[keys.start * d_v..keys.end * d_v],
+                        0 => self.table.of_keys(keys.clone()),
                         1 => &abs[of_keys.clone()],
                         _ => &squares[of_keys.clone()],
                     };

@@ -169,6 +169,8 @@ impl KeyTable {
 /// What is known of the values beforehand; for keys seen from the first on, little beside the values themselves.
 pub(super) struct ValueTable<'a> {
     head: Head<'a>,
+    /// The values with 0 where they are not finite; none where all are.
+    finite: Option<Vec<f64>>,
     /// Which keys at least one row sees. What no row sees may be huge and must not cost the others their range.
     seen: Vec<bool>,
     /// Keeps the squares of [`ValueTable::abs_and_squares`] from overflow.
@@ -252,6 +254,11 @@ impl<'a> ValueTable<'a> {
             }
             stats.add_keys(head, first..end.min(first + KEY_BLOCK), |j| seen[j]);
         }
+        // What the sums of sizes do not tell takes a look at every value.
+        let is_finite = seen.iter().all(|seen| *seen) && stats.computed_abs_sum.iter().all(|sum| sum.is_finite())
+            || head.value.iter().all(|v| v.is_finite());
+        let finite = || head.value.iter().map(|v| if v.is_finite() { *v } else { 0.0 }).collect();
+        let finite = (!is_finite).then(finite);
         let sizes = stats.low.iter().chain(&stats.high).filter(|v| v.is_finite());
         let largest = sizes.fold(0.0f64, |max, v| max.max(v.abs()));
         if sight.is_spans() && end.is_multiple_of(KEY_BLOCK) {
@@ -259,12 +266,23 @@ impl<'a> ValueTable<'a> {
         }
         let has_windows = sight.is_spans() && windows().any(|window| window.start > 0);
         let runs = if has_windows { runs_of_keys(head) } else { Vec::new() };
-        Self { head: *head, seen, square_exponent: exponent(largest).clamp(-1000, 1000), checkpoints, runs }
+        Self { head: *head, finite, seen, square_exponent: exponent(largest).clamp(-1000, 1000), checkpoints, runs }
     }
 
     /// The head that the values belong to.
     pub(super) fn head(&self) -> &Head<'a> {
         &self.head
+    }
+
+    /// The values of some keys as they enter products: 0 where they are not finite, so that a hidden key spoils nothing.
+    pub(super) fn of_keys(&self, keys: Range<usize>) -> &[f64] {
+        let d_v = self.head.d_v;
+        &self.finite.as_deref().unwrap_or(self.head.value)[keys.start * d_v..keys.end * d_v]
+    }
+
+    /// Whether there may be columns of which a row sees a value that is not finite: then their sum of `|v|` is not.
+    pub(super) fn are_finite(&self) -> bool {
+        self.finite.is_none()
     }
 
     /// `|v_jc|` and `(v_jc · 2^−square_exponent)²` of a block of keys; 0 for keys that no row sees.
@@ -276,7 +294,7 @@ impl<'a> ValueTable<'a> {
         let rows = abs.chunks_exact_mut(d_v.max(1)).zip(squares.chunks_exact_mut(d_v.max(1)));
         for ((abs, squares), j) in rows.zip(keys) {
             if self.seen[j] {
-                for ((abs, square), v) in abs.iter_mut().zip(squares).zip(self.head.value_row(j)) {
+                for ((abs, square), v) in abs.iter_mut().zip(squares).zip(self.of_keys(j..j + 1)) {
                     *abs = v.abs();
                     *square = (v * factor) * (v * factor);
                 }
