@@ -6,8 +6,8 @@ use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning, Output, Response,
-    Target, Tensor, Verdict,
+    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Evidence, Execution, Matrices, Meaning, Output,
+    Response, Target, Tensor, Verdict,
 };
 
 /// Two calls, the second with twice the values.
@@ -28,6 +28,12 @@ impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
 }
 
 fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
+    let (verdict, evidence) = judged(LAW, &[1.0, 3.0], habit);
+    (verdict, evidence.map(|evidence| evidence.place).unwrap_or_default())
+}
+
+/// One query, two keys, and values of two rows.
+fn judged(law: &str, values: &[f64], habit: impl Fn(usize, Output) -> Response) -> (Verdict, Option<Evidence>) {
     let matrices = |rows: usize, data: &[f64]| {
         let cols = data.len() / rows;
         Binding::Matrices(Matrices { batch: Some(1), heads: Some(1), rows, cols, data: data.to_vec() })
@@ -35,20 +41,20 @@ fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
     let case = Case {
         law: "x".to_owned(),
         dtype: Dtype::Float32,
-        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 2, d_k: 1, d_v: 1 },
+        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 2, d_k: 1, d_v: values.len() / 2 },
         options: CallOptions::default(),
         bindings: [
             ("Q".to_owned(), matrices(1, &[1.0])),
             ("K".to_owned(), matrices(2, &[1.0, 0.5])),
-            ("V".to_owned(), matrices(2, &[1.0, 3.0])),
+            ("V".to_owned(), matrices(2, values)),
         ]
         .into(),
     };
-    let law = CheckedLaw::from_yaml("x.yaml", LAW).unwrap_or_else(|error| panic!("{error}"));
+    let law = CheckedLaw::from_yaml("x.yaml", law).unwrap_or_else(|error| panic!("{error}"));
     let (catalog, meaning) = (Catalog::embedded().unwrap(), Meaning::standard());
     let judge = Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
     let outcome = evaluate(&law, &case, judge, &mut Habit(0, habit)).unwrap();
-    (outcome.verdict, outcome.evidence.map(|evidence| evidence.place).unwrap_or_default())
+    (outcome.verdict, outcome.evidence)
 }
 
 fn output(output: Output) -> Response {
@@ -132,4 +138,29 @@ fn the_side_that_is_wrong_is_what_came() {
     assert_eq!((found, place.starts_with("2 * attention(Q, K, V) at")), (Verdict::Fail, true), "{place}");
     let (found, place) = wrong(true);
     assert_eq!((found, place.starts_with("attention(Q, K, 2 * V) at")), (Verdict::Fail, true), "{place}");
+}
+
+/// A norm is at most a number iff every entry is: the entry that decides is shown, beside its own error and not the largest.
+#[test]
+fn a_norm_that_is_too_large_shows_the_entry_that_is() {
+    let law = LAW.replace(
+        "2 * attention(Q, K, V) == attention(Q, K, 2 * V)",
+        "norm_max(attention(Q, K, V) - exact(Q, K, V)) <= 0",
+    );
+    assert_ne!(law, LAW);
+    let values = [1e6, 1.0, 1e6, 1.0];
+    let (found, _) = judged(&law, &values, |_, right| output(right));
+    assert_eq!(found, Verdict::Pass);
+    // The entry of 1e6 may be off by more than this.
+    let shift = 1e-4;
+    let (found, evidence) = judged(&law, &values, |_, mut right| {
+        right.output.data[1] += shift;
+        output(right)
+    });
+    let evidence = evidence.unwrap();
+    assert_eq!(found, Verdict::Fail);
+    assert!(evidence.place.ends_with("at [b=0, h=0, i=0, c=1]"), "{}", evidence.place);
+    let got: f64 = evidence.got.split(' ').next().unwrap().parse().unwrap();
+    assert!((got - shift).abs() < 1e-6, "{}", evidence.got);
+    assert!(evidence.ratio.unwrap() > 10.0, "{:?}", evidence.ratio);
 }

@@ -30,9 +30,9 @@ impl Evaluator<'_> {
             return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
         }
         let first = self.session.records.len();
-        let x = self.value(left)?;
+        let x = if *op == BinaryOp::Le { self.entries(left)? } else { self.value(left)? };
         let second = self.session.records.len();
-        let y = self.value(right)?;
+        let y = if *op == BinaryOp::Ge { self.entries(right)? } else { self.value(right)? };
         let (x_text, y_text) = (self.text(left), self.text(right));
         if let (Value::Shape(got), Value::Shape(expected)) = (&x, &y) {
             return Ok(self.same_shape(got, expected, &x_text));
@@ -50,6 +50,17 @@ impl Evaluator<'_> {
             BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
             BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
             other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
+        }
+    }
+
+    /// What is at most a number if the value is: of a norm the sizes of the entries, each with its own error and place.
+    fn entries(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        match &expr.kind {
+            ExprKind::Apply { function, args, .. } if function == "norm_max" => {
+                let of = self.value(&args[0])?;
+                Ok(Value::Matrices(self.matrices(&of)?.each(Ball::abs)))
+            }
+            _ => self.value(expr),
         }
     }
 
