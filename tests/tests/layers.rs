@@ -92,6 +92,54 @@ fn what_is_wrong_around_the_heads_is_named() {
     }
 }
 
+/// The shapes of most suites have more query heads than key heads, which no layer takes: they are made to.
+#[test]
+fn the_smallest_suite_asks_a_layer_enough() {
+    if !has_python() {
+        return;
+    }
+    let smoke = |folder: &Path, target: &str, more: &[&str]| {
+        run(folder, &[&["check", target, "--suite", "smoke", "--dtype", "float32"], more].concat())
+    };
+    let right = smoke(root(), &format!("{LAYER}:layer"), &["--format", "json"]);
+    let report = right.json();
+    assert_eq!(right.code, Some(0), "{}", right.stderr);
+    let notice = "suite smoke is made to fit what the target takes: h_k=h_q, d_v=d_k, options causal mask";
+    assert!(right.stderr.contains(notice), "{}", right.stderr);
+    let n = |word: &str| report["counts"][word].as_u64().unwrap_or(0);
+    assert!(n("PASS") > 100 && n("PASS") > n("UNSUPPORTED"), "{}", report["counts"]);
+    for (text, by, code) in [
+        ("x_q @ w_q,", "x_q @ w_q.T,", "QK641"),
+        ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
+        ("/ np.sqrt(q.shape[3]).astype(work)", "/ work(q.shape[3])", "QK101"),
+        ("n_k - n_q", "0", "aligned upper-left"),
+    ] {
+        let folder = changed(text, by);
+        smoke(folder.path(), "layer.py:layer", &["-q"]).expect(1, &[code]);
+    }
+    // The suite `even` has such shapes, and is what it was.
+    let even = check(root(), &format!("{LAYER}:layer"), &["--law", "value"]);
+    assert!(!even.stderr.contains("made to fit"), "{}", even.stderr);
+}
+
+/// Shards of a layer are made to fit as the whole run is, and so is what joins them.
+#[test]
+fn shards_of_a_layer_are_one_run() {
+    if !has_python() {
+        return;
+    }
+    let folder = changed(" @ w_o)", " @ w_o.T)");
+    let smoke = ["check", "layer.py:layer", "--suite", "smoke", "--dtype", "float32", "--law", "value", "-q"];
+    let whole = run(folder.path(), &smoke);
+    whole.expect(1, &["QK642"]);
+    for shard in ["1/2", "2/2"] {
+        let part = run(folder.path(), &[&smoke[..], &["--shard", shard]].concat());
+        assert!(matches!(part.code, Some(0 | 1)), "{}{}", part.stdout, part.stderr);
+    }
+    let merged = run(folder.path(), &["merge", ".qkvet/shards", "-q"]);
+    assert_eq!((merged.code, &merged.stdout), (whole.code, &whole.stdout), "{}", merged.stderr);
+}
+
 /// A bias of keys is the only one that may be left out: it adds the same to every score of a query.
 #[test]
 fn biases_and_the_order_of_a_packed_projection_are_seen() {

@@ -117,6 +117,11 @@ fn a_causal_model_is_asked_causal_calls_and_its_corner_is_named() {
     assert!(declined(&report, "without causal: the model always is"), "{}", report["coverage"]);
     let declared = check(folder.path(), "onnx:causal.onnx", &["--convention", "causal=upper-left"]);
     assert_eq!(declared.code, Some(0), "{:?}", titles(&declared.json()));
+    // Every case that may be causal is.
+    assert!(declared.stderr.contains("takes: options causal, always causal"), "{}", declared.stderr);
+    let report = declared.json();
+    let (asked, passed) = (report["coverage"]["options"]["causal"].as_u64(), count(&report, "PASS"));
+    assert!(passed > 70 && asked == Some(passed + count(&report, "INCONCLUSIVE")), "{}", report["counts"]);
     // With a past the operator aligns it as the standard does.
     let past = check_suite(folder.path(), "onnx:past.onnx", "core", &[]);
     assert_eq!(past.code, Some(0), "{:?}", titles(&past.json()));

@@ -346,7 +346,7 @@ fn schema_of_others(name: &str) -> Option<PathBuf> {
     is_there.then_some(path)
 }
 
-/// Runs without a finding, with one, with one that is known, with hostile names, that broke, and beside a snapshot.
+/// Runs without a finding, with one, with one that is known, with hostile names, that was stopped, that broke, and beside a snapshot.
 fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
     let small = ["--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
     let after = |words: &[&str], code: i32| {
@@ -358,6 +358,7 @@ fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
     };
     let mut all = vec![("right", after(&["check", "builtin:flash"], 0)), ("wrong", after(&["check", TARGET], 1))];
     all.push(("hostile", hostile(&all[1].1)));
+    all.push(("stopped", Summary { stopped: Some("interrupted".to_owned()), interrupted: true, ..all[0].1.clone() }));
     std::fs::write(
         folder.join("k.yaml"),
         "known: [{finding: FAIL, reason: \"so\\e[2J\", link: 'https://example.org/7'}]\n",
@@ -403,7 +404,11 @@ fn sarif_fits_the_schema_of_oasis() {
         let text = written(ReportFormat::Sarif, &summary);
         let log: Value = serde_json::from_str(&text).expect("a document");
         let results = log["runs"][0]["results"].as_array().expect("results");
-        assert_eq!((results.len(), results.is_empty()), (summary.findings.len(), name == "right"), "{name}");
+        assert_eq!(
+            (results.len(), results.is_empty()),
+            (summary.findings.len(), ["right", "stopped"].contains(&name)),
+            "{name}"
+        );
         files.push((name, text));
     }
     assert_eq!(refused(folder.path(), &schema, BY_JSONSCHEMA, &files), "");

@@ -319,6 +319,8 @@ fn an_interrupt_leaves_a_partial_report_in_every_format_that_was_asked_for() {
     }
     let report = run(folder.path(), &["report", "--format", "json"]).json();
     assert_eq!(report["interrupted"], true);
+    let junit = fs::read_to_string(folder.path().join(".qkvet/last/junit.xml")).expect("a report");
+    assert!(junit.contains("<failure type=\"INCOMPLETE\"") && junit.contains("stopped early: interrupted"), "{junit}");
 }
 
 /// A name that is a command to a terminal, a tag, an end of a section, a key of YAML and a workflow command.

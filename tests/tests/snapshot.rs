@@ -116,7 +116,9 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
     };
     let known = |entries: &str| std::fs::write(folder.join("qkvet.known.yaml"), entries).expect("a file");
     with("record", "builtin:standard", &[]).expect(0, &["added"]);
-    let good = text(&folder.join("s.yaml"));
+    // The same target, which has the fault from now on.
+    let good = text(&folder.join("s.yaml")).replace("builtin:standard", fault);
+    std::fs::write(folder.join("s.yaml"), &good).expect("a file");
     with("check", fault, &[]).expect(1, &["worse verdict", "FAIL  QK301"]);
     known("known: [{law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n");
     // The rest of the finding is as new as before.
@@ -176,7 +178,9 @@ fn a_partial_run_deletes_nothing() {
         }
     }
     // Stopped at its first finding, a run has seen few cases.
-    let fault = record("builtin:fault/weights-not-normalized", &["--dtype", "float32", "-x", "--prune"]);
+    let broken = "builtin:fault/weights-not-normalized";
+    std::fs::write(&path, whole.replace("builtin:standard", broken)).expect("a file");
+    let fault = record(broken, &["--dtype", "float32", "-x", "--prune"]);
     fault.expect(0, &["0 added", "0 removed", "regression"]);
     let after = read(&path);
     assert_eq!(cases(&after), n);
@@ -284,6 +288,8 @@ fn an_error_is_larger_when_rounding_does_not_explain_it() {
     // The tiled implementation has an exponential that is good to single precision by its contract.
     with("record", "builtin:standard").expect(0, &[]);
     with("check", "builtin:flash").expect(1, &["larger error", "PASS 2^"]);
+    let flash = text(&folder.join("s.yaml")).replace("builtin:standard", "builtin:flash");
+    std::fs::write(folder.join("s.yaml"), flash).expect("a file");
     with("record", "builtin:flash").expect(0, &["regression"]);
     with("check", "builtin:standard").expect(0, &["smaller error"]);
 }
@@ -505,5 +511,16 @@ fn two_targets_share_no_file_that_nobody_named() {
         of(&["check", "builtin:standard", "--snapshot", path])
             .expect(0, &["notice: the snapshot is of target builtin:flash"]);
     }
+    // Nor is anything written into one that is named, before its target is changed.
+    for words in [&["snapshot", "record", "builtin:standard"][..], &["snapshot", "accept", "--all"]] {
+        let place = ["--snapshot", path];
+        let suite = ["--suite", "smoke", "--law", "value", "--dtype", "float32"];
+        let of = if words[1] == "record" { &suite[..] } else { &[] };
+        at_home(folder, &[words, &place, of].concat())
+            .expect(2, &["expected one of target builtin:standard, got one of builtin:flash", "at `target:`"]);
+    }
     assert_eq!(std::fs::read(folder.join(path)).expect("a snapshot"), before);
+    let renamed = text(&folder.join(path)).replace("builtin:flash", "builtin:standard");
+    std::fs::write(folder.join(path), renamed).expect("a file");
+    of(&["record", "builtin:standard", "--snapshot", path]).expect(0, &["snapshot at"]);
 }

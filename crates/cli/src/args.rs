@@ -24,7 +24,7 @@ pub(crate) use output::{OutputArgs, Wish};
 pub(crate) use probe::{ProbeArgs, ProbeFormat};
 pub(crate) use snapshot::{
     KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
-    SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotPlaceArgs, SnapshotRecordArgs,
+    SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
 };
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.

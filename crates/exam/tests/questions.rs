@@ -12,7 +12,7 @@ use qkvet_exam::build::{Request, build};
 use qkvet_exam::generate::{Answer, Posed, pose};
 use qkvet_exam::grade::{Grader, Verdict, read};
 use qkvet_exam::key::{Key, Source};
-use qkvet_exam::question::Library;
+use qkvet_exam::question::{CheckedQuestion, Library};
 use qkvet_spec::Catalog;
 
 fn catalog() -> Catalog {
@@ -309,4 +309,20 @@ fn keys_name_rows_and_say_what_they_prove() {
             assert!(key.text.contains(mark), "{question}: {mark}\n{}", key.text);
         }
     }
+}
+
+/// A product of many factors is read without a bracket, and written again with one for each.
+#[test]
+fn a_formula_in_a_text_that_is_too_deep_to_be_written_again_is_an_error() {
+    let source = include_str!("../../../specs/exams/questions/tiny-head.yaml");
+    let catalog = catalog();
+    let read = |n: usize| {
+        let product = vec!["d_k"; n].join(" * ");
+        let text = source.replace("scaled by $1 / sqrt(d_k)$", &format!("scaled by $={product}$"));
+        assert_ne!(text, source);
+        CheckedQuestion::from_yaml("deep.yaml", &text, &catalog).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(20), Ok(()));
+    let error = read(70).expect_err("a formula of 70 factors");
+    assert!(error.contains("expected formulas of fewer brackets in brackets"), "{error}");
 }

@@ -27,7 +27,7 @@ pub(crate) struct Levels {
     shapes: Vec<Dims>,
     values: Vec<Values>,
     scales: Vec<ScaleChoice>,
-    causal: bool,
+    causal: Vec<bool>,
     masks: Vec<MaskPattern>,
     mask_forms: Vec<BroadcastForm>,
     bias_forms: Vec<BroadcastForm>,
@@ -72,7 +72,11 @@ impl Levels {
             shapes,
             values: usage.families(&suite.values),
             scales,
-            causal: has(CallOption::Causal),
+            causal: match (has(CallOption::Causal), suite.fit.as_ref().is_some_and(|fit| fit.causal)) {
+                (false, _) => vec![false],
+                (true, false) => vec![false, true],
+                (true, true) => vec![true],
+            },
             masks: if masked { distinct(&suite.masks) } else { Vec::new() },
             mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
             bias_forms: list(CallOption::Bias, &suite.broadcast),
@@ -104,14 +108,14 @@ impl Levels {
         levels.factors().iter().any(|factor| factor.plain < factor.levels).then_some(levels)
     }
 
-    /// Shape, values, scale, causal, mask pattern (0: off), mask form (only with a mask), bias form (0: off); then, in extended
+    /// Shape, values, scale, causal (one level where every case is), mask pattern (0: off), mask form (only with a mask), bias form (0: off); then, in extended
     /// arrays, softcap, window, sinks, ALiBi, lengths or packed sequences (0: off).
     pub(crate) fn factors(&self) -> Vec<Factor> {
         let mut factors = vec![
             Factor::free(self.shapes.len()),
             Factor::free(self.values.len()),
             Factor::free(self.scales.len()),
-            Factor::free(1 + usize::from(self.causal)),
+            Factor::free(self.causal.len()),
             Factor::free(1 + self.masks.len()),
             Factor { needs: Some(MASK), ..Factor::free(self.mask_forms.len()) },
             Factor::free(1 + self.bias_forms.len()),
@@ -174,7 +178,7 @@ impl Levels {
             dims,
             law_dims: law_dims.collect(),
             scale: self.scales[level(SCALE)],
-            causal: level(CAUSAL) == 1,
+            causal: self.causal[level(CAUSAL)],
             mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
             bias: optional(BIAS).map(|form| self.bias_forms[form]),
             softcap: extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?])),

@@ -84,13 +84,14 @@ pub(crate) fn stoppable(
     let info = serde_json::from_str::<PythonInfo>(info).ok();
     let environment = info.as_ref().map(PythonInfo::describe).unwrap_or_default();
     let takes_views = info.as_ref().is_some_and(PythonInfo::takes_views);
+    let fit = info.as_ref().and_then(PythonInfo::fit);
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
         let function = OwnFunction { answered, turn: Arc::clone(&turn), takes_views, case: None, stop: stop.clone() };
         OpenTarget::live(function, environment.clone())
     };
-    let own = OwnTarget::new(open, again).with_views(takes_views);
+    let own = OwnTarget::new(open, again).with_views(takes_views).with_fit(fit);
     NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }
 }
 

@@ -3,7 +3,7 @@
 use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{bare_regressions, fingerprint, fingerprint_of, regression_line, rule};
+use crate::groups::{bare_regressions, fingerprint, fingerprint_of, regression_line, rule, unfinished};
 use crate::known::open_findings;
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, visible, visible_json};
@@ -14,7 +14,8 @@ const ELSEWHERE: &str = "qkvet.yaml";
 /// Findings beyond this are only counted.
 const MOST: usize = 1000;
 
-/// A JSON array, an entry for each finding and for what is worse than in a snapshot without one; of more than there is room for the last one says how many.
+/// A JSON array, an entry for each finding, for what is worse than in a snapshot without one, and for a run that was stopped; of more than there is room for the
+/// last one says how many.
 ///
 /// # Errors
 /// None in practice.
@@ -49,6 +50,15 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
     let findings = open.iter().map(|at| entry(&summary.findings[*at]));
     let n_all = open.len() + regressions.len();
     let mut entries: Vec<Value> = findings.chain(regressions.iter().map(regression)).take(MOST).collect();
+    if let Some(description) = unfinished(summary) {
+        entries.push(json!({
+            "description": visible(&description),
+            "check_name": "run/incomplete",
+            "fingerprint": fingerprint_of(&[&summary.run.target, "run/incomplete"]),
+            "severity": "critical",
+            "location": { "path": visible(path), "lines": { "begin": line } },
+        }));
+    }
     if n_all > MOST {
         let more = count(n_all - MOST);
         entries.push(json!({

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_spec::{CaseChange, CaseRecord, Change, Finding, FindingKind, Summary, Verdict};
 
 use crate::snapshot::{ChangeGroup, change_groups};
-use crate::text::{first_line, visible};
+use crate::text::{count, first_line, visible, visible_line};
 
 /// The cases of one law in one format.
 #[derive(Debug, Default)]
@@ -92,6 +92,14 @@ pub(crate) fn case_line(record: &CaseRecord) -> String {
         format!(": {}: expected {}, got {}", evidence.place, first_line(&evidence.expected), first_line(&evidence.got))
     });
     format!("{} {} ({}){told}", record.verdict, record.id, record.call)
+}
+
+/// That the run did not come to its end, and how much it left out, in a line.
+pub(crate) fn unfinished(summary: &Summary) -> Option<String> {
+    let why = summary.stopped.as_ref()?;
+    let n = summary.count(Verdict::Skipped);
+    let noun = if n == 1 { "case was" } else { "cases were" };
+    Some(format!("the run is incomplete: stopped early: {}; {} {noun} not run", visible_line(why), count(n)))
 }
 
 /// The word of a finding.

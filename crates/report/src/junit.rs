@@ -1,14 +1,15 @@
 //! JUnit's XML: a test case for each law and format, and one for each finding.
 //!
 //! Only elements and attributes of the schema that Jenkins publishes are used (`junit-10.xsd`): it knows neither properties of a
-//! test case nor `disabled`, and calls what others call `error` by another name. What broke is a failure whose type says so.
+//! test case nor `disabled`, and calls what others call `error` by another name. What broke is a failure whose type says so, and that a run
+//! was stopped is one too: what it did not come to would look like what held.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Summary, Verdict};
 
-use crate::groups::{CaseGroup, case_groups, case_line, rule, word};
+use crate::groups::{CaseGroup, case_groups, case_line, rule, unfinished, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, escaped, first_line, no_command_markup, plain};
@@ -27,7 +28,8 @@ pub fn junit(summary: &Summary) -> String {
     let (stale, regressions) = (stale_lines(summary), regressions(summary));
     // What is counted is a test of its own.
     let n_shown = |n: usize| if n > MOST { MOST + 1 } else { n };
-    let n_others = n_shown(open.len()) + stale.len() + n_shown(regressions.len());
+    let unfinished = unfinished(summary);
+    let n_others = n_shown(open.len()) + stale.len() + n_shown(regressions.len()) + usize::from(unfinished.is_some());
     let run = &summary.run;
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut line = |text: String| {
@@ -56,6 +58,7 @@ pub fn junit(summary: &Summary) -> String {
     let told = Told::of(summary);
     groups.iter().for_each(|group| line(law(summary, group, &told)));
     line("  </testsuite>".to_owned());
+    unfinished.iter().for_each(|text| line(other(summary, "run", "INCOMPLETE", text)));
     open.iter().take(MOST).for_each(|at| line(self::finding(summary, &summary.findings[*at])));
     if open.len() > MOST {
         let text = format!("and {} more findings: the JSON report has them all", count(open.len() - MOST));

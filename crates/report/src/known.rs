@@ -88,7 +88,7 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
     let names: Vec<(String, String)> =
         summary.findings.iter().map(|finding| (finding_name(finding), finding.title.clone())).collect();
     let target = target_names(summary);
-    let mut entries = Vec::new();
+    let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
     for entry in &known.known {
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
@@ -99,10 +99,17 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
         };
         let showing: Vec<usize> = scope.iter().filter(shows).copied().collect();
         let is_over = entry.expires.as_deref().is_some_and(|day| day < today);
+        let is_checked = scope.iter().any(|at| summary.records[*at].verdict.is_checked());
+        let asked = asked(entry, summary, &scope);
         let state = match showing.len() {
             _ if is_over => KnownState::Expired,
-            0 if !is_asked(entry, summary, &scope) => KnownState::NotAsked,
-            0 if scope.iter().any(|at| summary.records[*at].verdict.is_checked()) => KnownState::Gone,
+            0 if asked != Asked::Whole => {
+                if asked == Asked::SomeFormats && is_checked {
+                    partly_gone.push(partly_gone_line(entry, summary, &scope));
+                }
+                KnownState::NotAsked
+            }
+            0 if is_checked => KnownState::Gone,
             0 => KnownState::Unmatched,
             _ => KnownState::Holds,
         };
@@ -125,6 +132,20 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
     if let Some(outcome) = &mut summary.known {
         outcome.entries = entries;
     }
+    partly_gone.retain(|line| !summary.warnings.contains(line));
+    summary.warnings.extend(partly_gone);
+}
+
+/// That nothing shows an entry any more in the formats that the run had. It may hold in others, so that it is not stale; but where no run has
+/// those, nobody would hear of it.
+fn partly_gone_line(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> String {
+    let checked = scope.iter().map(|at| &summary.records[*at]).filter(|record| record.verdict.is_checked());
+    let dtypes: BTreeSet<&str> = checked.map(|record| record.dtype.as_str()).collect();
+    let dtypes = dtypes.into_iter().collect::<Vec<_>>().join(", ");
+    format!(
+        "known deviation {}: no case in {dtypes} shows it any more, and the run has no other formats: name the formats that do (`dtype:`), or remove the entry",
+        entry.describe()
+    )
 }
 
 /// Every name of the run's target.
@@ -177,23 +198,33 @@ fn is_of(entry: &KnownDeviation, record: &CaseRecord, name: Option<&(String, Str
         })
 }
 
-/// Whether the run has all cases that the entry is about.
-fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool {
+/// How much of what an entry is about a run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// All cases.
+    Whole,
+    /// All cases in some formats.
+    SomeFormats,
+    /// Nobody knows.
+    Part,
+}
+
+fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
     let run = &summary.run;
     let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
     if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, &run.suite) {
-        return false;
+        return Asked::Part;
     }
     if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
-        return false;
+        return Asked::Part;
     }
     // What no law of the suite is called is about nothing, whatever formats were asked.
     let is_law = |pattern: &str| summary.coverage.laws.keys().any(|law| matches(pattern, law));
     if !run.chosen.contains(&Chosen::Laws) && entry.law.as_deref().is_some_and(|pattern| !is_law(pattern)) {
-        return true;
+        return Asked::Whole;
     }
     if entry.case.as_deref().is_some_and(is_literal) && !scope.is_empty() {
-        return true;
+        return Asked::Whole;
     }
     let is_named = |pattern: &Option<String>, has: &dyn Fn(&str) -> bool| {
         pattern.as_deref().is_some_and(|pattern| is_literal(pattern) && has(pattern))
@@ -202,7 +233,11 @@ fn is_asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> bool 
         !run.chosen.contains(&Chosen::Laws) || is_named(&entry.law, &|law| summary.coverage.laws.contains_key(law));
     let dtypes =
         !run.chosen.contains(&Chosen::Dtypes) || is_named(&entry.dtype, &|dtype| run.contracts.contains_key(dtype));
-    laws && dtypes
+    match (laws, dtypes) {
+        (true, true) => Asked::Whole,
+        (true, false) => Asked::SomeFormats,
+        (false, _) => Asked::Part,
+    }
 }
 
 /// Entries that cover cases of findings that are known, by number of the finding.

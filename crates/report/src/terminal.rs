@@ -12,7 +12,7 @@ use crate::groups::word as word_of;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::margins::margins;
 use crate::snapshot::snapshot_text;
-use crate::text::{count, cut, no_command, ratio, visible, visible_line};
+use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -187,8 +187,15 @@ fn finding_in(finding: &Finding, width: usize) -> String {
             wrapped(&mut out, label, text, width);
         }
     }
-    let by_script = finding.script.as_ref().map_or_else(String::new, |script| format!("   or  python {script}"));
-    command(&mut out, "replay", &format!("{}{by_script}", finding.replay));
+    let by_script = finding.script.as_ref().map(|script| format!("python {script}"));
+    match by_script.map(|by_script| (format!("{}   or  {by_script}", finding.replay), by_script)) {
+        Some((both, _)) if display_width(&both) <= width => command(&mut out, "replay", &both),
+        Some((_, by_script)) => {
+            command(&mut out, "replay", &finding.replay);
+            command(&mut out, "or", &by_script);
+        }
+        None => command(&mut out, "replay", &finding.replay),
+    }
     if let Some(anywhere) = &finding.replay_anywhere
         && *anywhere != finding.replay
         && anywhere.chars().count() <= 2 * WIDTH
@@ -417,7 +424,11 @@ fn laws(laws: &BTreeMap<String, usize>) -> String {
     all.sort_by_key(|(law, n)| (std::cmp::Reverse(**n), law.as_str()));
     let shown: Vec<String> = all.iter().take(4).map(|(law, n)| format!("{law} {n}")).collect();
     let more = all.len().saturating_sub(4);
-    if more > 0 { format!("{} and {more} more laws", shown.join(", ")) } else { shown.join(", ") }
+    match more {
+        0 => shown.join(", "),
+        1 => format!("{} and 1 more law", shown.join(", ")),
+        _ => format!("{} and {more} more laws", shown.join(", ")),
+    }
 }
 
 fn tally(counts: &BTreeMap<String, usize>) -> Vec<String> {
@@ -452,22 +463,16 @@ fn listed(out: &mut String, label: &str, entries: &[String], width: usize) {
     // A space that is no place to break a line, as long as lines are broken.
     const HARD: &str = "\u{a0}";
     let entries: Vec<String> = entries.iter().map(|entry| entry.replace(' ', HARD)).collect();
-    let lines = textwrap::wrap(&entries.join(" · "), whole_words(width.min(WIDTH))).join("\n");
+    // What stands between two of them ends a line, and begins none.
+    let lines = textwrap::wrap(&entries.join(&format!("{HARD}· ")), whole_words(width.min(WIDTH))).join("\n");
     row(out, label, &lines.replace(HARD, " "), width);
-}
-
-/// Names with hyphens stay whole.
-fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
-    textwrap::Options::new(width)
-        .word_separator(textwrap::WordSeparator::AsciiSpace)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 /// Lines of their own, broken where a terminal ends. Colors take no room.
 fn headline(out: &mut String, text: &str, width: usize) {
     for text in text.lines() {
         let options = whole_words(width.saturating_add(LABEL)).subsequent_indent("      ");
-        line(out, &textwrap::wrap(text, options).join("\n"));
+        line(out, &in_lines(text, options));
     }
 }
 

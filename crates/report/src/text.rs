@@ -137,6 +137,20 @@ pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
+/// How lines are broken where names with hyphens stay whole.
+pub(crate) fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
+/// The text in lines; a point between two parts ends a line, and begins none.
+pub(crate) fn in_lines(text: &str, options: textwrap::Options<'_>) -> String {
+    // A space that is no place to break a line.
+    let text = text.replace(" · ", "\u{a0}· ");
+    textwrap::wrap(&text, options).join("\n").replace("\u{a0}·", " ·")
+}
+
 /// A paragraph in lines that fit an ordinary terminal; line breaks of its own stay.
 pub fn paragraph(text: &str) -> String {
     textwrap::wrap(text, 80).join("\n")

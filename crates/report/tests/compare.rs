@@ -343,6 +343,59 @@ fn states_of_known_deviations() {
 }
 
 #[test]
+fn what_held_in_the_formats_that_were_run_is_told() {
+    let warnings = |entry: &str, change: &dyn Fn(&mut Summary)| {
+        let file = read_known("k", &format!("known: [{{{entry}, reason: r}}]")).expect("entries");
+        let mut run = summary(
+            vec![finding("QK221 by remainder", Verdict::Fail)],
+            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+        );
+        change(&mut run);
+        // Looked at twice, it is told once.
+        for _ in 0..2 {
+            apply_known(&mut run, "k", &file, &[], "2026-05-01");
+        }
+        run.warnings
+    };
+    let narrowed = |summary: &mut Summary| summary.run.chosen = vec![Chosen::Dtypes];
+    let told = warnings("finding: CRASH, law: rows", &narrowed);
+    assert!(told.len() == 1 && told[0].contains("no case in float32 shows it any more"), "{told:?}");
+    // Of a whole run it is stale, and of an entry that holds, or whose cases were not all asked, nothing is told.
+    assert!(warnings("finding: CRASH, law: rows", &|_| ()).is_empty());
+    assert!(warnings("finding: QK221", &narrowed).is_empty());
+    assert!(warnings("finding: CRASH, law: rows, dtype: float16", &narrowed).is_empty());
+    let some = |summary: &mut Summary| summary.run.chosen = vec![Chosen::Dtypes, Chosen::Laws];
+    assert!(warnings("finding: CRASH, law: 'ro*'", &some).is_empty());
+}
+
+#[test]
+fn a_run_that_was_stopped_is_no_whole_one_in_any_report() {
+    let mut run = summary(
+        vec![],
+        vec![case("value/c-1", Verdict::Pass, 0.1, None), case("value/c-2", Verdict::Skipped, 0.0, None)],
+    );
+    let catalog = Catalog::embedded().expect("specifications");
+    let written = |run: &Summary, format| write_as(format, run, &catalog).expect("a report");
+    for (format, whole, told) in [
+        (ReportFormat::Junit, "failures=\"0\"", "<failure type=\"INCOMPLETE\""),
+        (ReportFormat::Gitlab, "[]", "run/incomplete"),
+        (ReportFormat::Sarif, "\"executionSuccessful\": true", "\"executionSuccessful\": false"),
+        (ReportFormat::Github, "", "title=stopped early::"),
+        (ReportFormat::Markdown, "", "stopped early: interrupted"),
+        (ReportFormat::Html, "", "stopped early: interrupted"),
+        (ReportFormat::Json, "", "\"stopped\": \"interrupted\""),
+        (ReportFormat::Ndjson, "", "\"stopped\":\"interrupted\""),
+    ] {
+        run.stopped = None;
+        let text = written(&run, format);
+        assert!(text.contains(whole) && !text.contains(told), "{format:?}: {text}");
+        run.stopped = Some("interrupted".to_owned());
+        let text = written(&run, format);
+        assert!(text.contains(told), "{format:?}: {text}");
+    }
+}
+
+#[test]
 fn what_is_worse_without_a_finding_is_in_every_report_of_findings() {
     let run = |error: f64| summary(vec![], vec![case("value/c-1", Verdict::Pass, error, None)]);
     let mut worse = run(0.9);

@@ -51,6 +51,35 @@ fn what_a_terminal_has_no_room_for_a_file_has() {
     assert!(!file.contains('…') && file.contains(summary.run.environment[summary.run.environment.len() - 1].trim()));
     let none: BTreeMap<String, String> = BTreeMap::new();
     let outcome = compare(&new_snapshot("x"), &summary, "s.yaml", None, false);
-    assert!(snapshot_text(&outcome, &none, Some(60)).contains('…'));
-    assert!(!snapshot_text(&outcome, &none, None).contains('…'));
+    // Of a snapshot nothing is cut: what a case was and what it is stand at the end of a line.
+    let text = |columns| words(&plain(&snapshot_text(&outcome, &none, columns)));
+    assert!(!text(None).contains('…'));
+    assert_eq!(text(Some(60)), text(None));
+}
+
+#[test]
+fn lines_break_where_they_can_be_read() {
+    let mut summary = summary();
+    summary.findings[0].replay = "qkvet replay c-39c2ea39d879e568".to_owned();
+    summary.findings[0].script = Some(".qkvet/cases/c-39c2ea39d879e568.py".to_owned());
+    let options =
+        ["alibi_slopes", "bias", "causal", "key_lengths", "mask", "packed", "query_lengths", "scale", "sinks"];
+    summary.coverage.options = options.map(|option| (option.to_owned(), 123)).into();
+    let at = |columns: usize| {
+        let style = ReportStyle { columns: Some(columns), ..ReportStyle::default() };
+        plain(&render_in(&summary, style))
+    };
+    // Two commands are beside each other where there is room, and no terminal breaks one.
+    assert!(
+        at(120).contains("\n  replay    qkvet replay c-39c2ea39d879e568   or  python .qkvet/cases/"),
+        "{}",
+        at(120)
+    );
+    let narrow = at(80);
+    let below =
+        "\n  replay    qkvet replay c-39c2ea39d879e568\n  or        python .qkvet/cases/c-39c2ea39d879e568.py\n";
+    assert!(narrow.contains(below), "{narrow}");
+    for columns in [60, 80, 100, 120] {
+        assert!(at(columns).lines().all(|line| !line.trim_start().starts_with('·')), "{}", at(columns));
+    }
 }

@@ -58,6 +58,7 @@ pub struct OwnTarget {
     open: Arc<dyn Fn() -> OpenTarget + Send + Sync>,
     again: fn(&Again<'_>) -> String,
     takes_views: bool,
+    fit: Option<Fit>,
 }
 
 /// What a case needs to be seen again.
@@ -74,7 +75,7 @@ pub struct Again<'a> {
 impl OwnTarget {
     /// `open` makes one target for each worker, `again` writes the line that calls it once more.
     pub fn new(open: impl Fn() -> OpenTarget + Send + Sync + 'static, again: fn(&Again<'_>) -> String) -> Self {
-        Self { open: Arc::new(open), again, takes_views: false }
+        Self { open: Arc::new(open), again, takes_views: false, fit: None }
     }
 
     /// The same target, which is handed views of query, key and value as a Python function is, if `takes_views`.
@@ -83,8 +84,18 @@ impl OwnTarget {
         Self { takes_views, ..self }
     }
 
+    /// The same target, of which it is known what it takes.
+    #[must_use]
+    pub fn with_fit(self, fit: Option<Fit>) -> Self {
+        Self { fit, ..self }
+    }
+
     pub(crate) fn takes_views(&self) -> bool {
         self.takes_views
+    }
+
+    pub(crate) fn fit(&self) -> Option<Fit> {
+        self.fit.clone()
     }
 
     pub(crate) fn again(&self, again: &Again<'_>) -> String {
@@ -108,12 +119,14 @@ pub struct OpenTarget {
     pub unanswered: Option<Arc<AtomicBool>>,
     /// How a script calls the target, if it runs in a process of its own.
     pub called: Option<Called>,
+    /// What it takes, if that is told when it starts: layers have one width and as many heads of keys as of queries.
+    pub fit: Option<Fit>,
 }
 
 impl OpenTarget {
     /// A target that answers every call itself.
     pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
-        Self { target: Box::new(target), environment, unanswered: None, called: None }
+        Self { target: Box::new(target), environment, unanswered: None, called: None, fit: None }
     }
 
     /// Whether a call since the last time had no answer.
@@ -138,13 +151,14 @@ impl TargetKind {
                 OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) }
             }
             Self::Recorded(recorded) => recorded.open(declared),
-            Self::Own(own) => (own.open)(),
+            Self::Own(own) => OpenTarget { fit: own.fit(), ..(own.open)() },
             Self::Python(config) => {
                 let target = PythonTarget::start(config)?;
                 let info = target.info().clone();
                 let environment = info.describe();
+                let fit = info.fit();
                 let called = Called::Python(CalledPython::new(config, info));
-                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
+                OpenTarget { called: Some(called), fit, ..OpenTarget::live(target, environment) }
             }
             Self::Exec(config) => {
                 let target = config.start()?;

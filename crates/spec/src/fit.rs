@@ -50,6 +50,9 @@ pub struct Fit {
     /// Options that are combined; absent: all that a law ranges over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<CallOption>>,
+    /// Whether every case that may be causal is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub causal: bool,
 }
 
 impl Fit {
@@ -89,9 +92,9 @@ impl Fit {
 }
 
 impl fmt::Display for Fit {
-    /// `h_q=4 d_k=16, n_k=n_q, options causal`.
+    /// `h_q=4 d_k=16, n_k=n_q, options causal, always causal`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options } = self;
+        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, causal } = self;
         let names = crate::shape::DIMENSIONS;
         let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
         let fixed: Vec<String> = fixed.filter_map(|(name, n)| Some(format!("{name}={}", (*n)?))).collect();
@@ -108,7 +111,8 @@ impl fmt::Display for Fit {
             }
         });
         let fixed = (!fixed.is_empty()).then(|| fixed.join(" "));
-        f.write_str(&fixed.into_iter().chain(alike).chain(options).collect::<Vec<_>>().join(", "))
+        let always = causal.then(|| "always causal".to_owned());
+        f.write_str(&fixed.into_iter().chain(alike).chain(options).chain(always).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -132,5 +136,7 @@ mod tests {
         let fit = Fit { alike: vec![Alike::Heads], options: Some(vec![CallOption::Causal]), ..fit };
         assert_eq!(told(&fit)[1..3], [4, 4]);
         assert_eq!(fit.to_string(), "h_k=4 n_k=9, h_k=h_q, options causal");
+        let always = Fit { causal: true, ..fit };
+        assert_eq!(always.to_string(), "h_k=4 n_k=9, h_k=h_q, options causal, always causal");
     }
 }

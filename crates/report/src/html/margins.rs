@@ -93,8 +93,7 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
             }
             if band.failing > 0 {
                 // Of which format it is, its form says; that it fails, the cross over it.
-                plot.mark(form, x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
-                plot.cross(x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
+                plot.struck(form, x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
             }
         }
     }

@@ -131,7 +131,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         named,
         unnamed,
         conventions: conventions(summary, catalog),
-        coverage: visible(&plain(&coverage(summary))).into_owned(),
+        coverage: unindented(&visible(&plain(&coverage(summary)))),
         margins: margins::margins(summary),
         // Of one finding it is the same as that of the finding.
         shapes: if summary.findings.len() == 1 { String::new() } else { shapes.run() },
@@ -160,6 +160,11 @@ fn is_bad(summary: &Summary) -> bool {
             !open_findings(summary).is_empty() || summary.records.iter().any(is_wrong) || is_stale
         }
     }
+}
+
+/// Rows without the room before their names that they have at a terminal.
+fn unindented(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect()
 }
 
 /// How a verdict is colored; its word stands beside it.

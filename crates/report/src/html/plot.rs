@@ -61,6 +61,14 @@ impl Plot {
         );
     }
 
+    /// A mark that is crossed, paler than others so that both are seen.
+    pub(super) fn struck(&mut self, form: usize, x: f64, y: f64, about: &str) {
+        self.body.push_str("<g class=\"struck\">");
+        self.mark(form, x, y, about);
+        self.body.push_str("</g>");
+        self.cross(x, y, about);
+    }
+
     /// A line from place to place.
     pub(super) fn line(&mut self, form: usize, places: &[(f64, f64)]) {
         let mut d = String::new();

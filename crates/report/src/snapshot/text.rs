@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use qkvet_spec::{CaseChange, Change, PartCount, SnapshotEntry, SnapshotOutcome};
 
 use crate::glob::matches;
-use crate::text::{count, cut, visible_line};
+use crate::text::{count, cut, in_lines, visible_line, whole_words};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -41,10 +41,11 @@ impl ChangeGroup<'_> {
         }
         let mut laws: Vec<(&str, usize)> = laws.into_iter().collect();
         laws.sort_by_key(|(law, n)| (std::cmp::Reverse(*n), *law));
-        let more = laws.len().saturating_sub(4);
         let mut named: Vec<String> = laws.iter().take(4).map(|(law, n)| format!("{law} {}", count(*n))).collect();
-        if more > 0 {
-            named.push(format!("{more} more laws"));
+        match laws.len().saturating_sub(4) {
+            0 => {}
+            1 => named.push("1 more law".to_owned()),
+            more => named.push(format!("{more} more laws")),
         }
         named.join(", ")
     }
@@ -118,11 +119,12 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         let _ = writeln!(out, "{text}");
     };
     let compared = format!("{} cases compared", count(outcome.compared));
-    line(&format!(
+    let head = format!(
         "{BOLD}SNAPSHOT{BOLD:#}  {} · {} · {compared}",
         visible_line(&outcome.file),
         visible_line(&outcome.device)
-    ));
+    );
+    line(&in_lines(&head, whole_words(columns).subsequent_indent("          ")));
     let groups = change_groups(outcome);
     for change in Change::ALL {
         let of: Vec<&ChangeGroup<'_>> = groups.iter().filter(|group| group.change == change).collect();
@@ -140,20 +142,25 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
                 _ => group.title.clone(),
             };
             let about = named(&about, titles);
-            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", cut(&visible_line(&about), width)));
+            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", beside(&about, width)));
             if change == Change::Drift || change == Change::New {
                 continue;
             }
-            line(&format!("  {:13} {:>6}  {}", "", "", cut(&visible_line(&group.laws()), width)));
+            line(&format!("  {:13} {:>6}  {}", "", "", beside(&group.laws(), width)));
             if change.is_regression() {
                 for one in group.cases.iter().take(MOST_CASES) {
-                    line(&cut(&format!("    {}", ChangeGroup::line(one)), columns));
+                    let whole = ChangeGroup::line(one);
+                    // The case stands where counts do, as long as it is no longer than ours are.
+                    let (case, about) = whole.split_once("  ").unwrap_or(("", &whole));
+                    let case = cut(case, LABEL - 6);
+                    line(&format!("    {case:18}  {}", beside(about, width)));
                 }
             }
         }
         let more: usize = of.iter().skip(MOST_GROUPS).map(|group| group.cases.len()).sum();
         if more > 0 {
-            line(&format!("  {:13} {:>6}  in {} more groups", "", count(more), of.len() - MOST_GROUPS));
+            let (n, noun) = (of.len() - MOST_GROUPS, if of.len() - MOST_GROUPS == 1 { "group" } else { "groups" });
+            line(&format!("  {:13} {:>6}  in {n} more {noun}", "", count(more)));
         }
     }
     if outcome.left_out > 0 {
@@ -166,7 +173,7 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     for (name, parts) in [("not asked", &outcome.not_asked), ("not recorded", &outcome.not_recorded)] {
         if !parts.is_empty() {
             let n = parts.iter().map(|part| part.cases).sum();
-            line(&format!("  {name:13} {:>6}  {}", count(n), cut(&visible_line(&part_names(parts)), width)));
+            line(&format!("  {name:13} {:>6}  {}", count(n), beside(&part_names(parts), width)));
         }
     }
     line("");
@@ -179,9 +186,14 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         Some("hint: `qkvet snapshot diff` shows every case, `qkvet snapshot accept` takes over what you choose")
     };
     if let Some(hint) = hint {
-        line(&textwrap::wrap(hint, columns).join("\n"));
+        line(&textwrap::wrap(hint, whole_words(columns)).join("\n"));
     }
     out
+}
+
+/// Text beside what it is about, in lines of that width below each other.
+fn beside(text: &str, width: usize) -> String {
+    textwrap::wrap(&visible_line(text), whole_words(width)).join(&format!("\n{:LABEL$}", ""))
 }
 
 /// Parts that are named; others are only counted.

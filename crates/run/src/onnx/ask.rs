@@ -109,6 +109,7 @@ impl Model {
             d_v: wide(Role::Value, h_k),
             alike: Vec::new(),
             options: Some(options.collect()),
+            causal: self.constants.causal == Some(true),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use qkvet_spec::{Alike, CallOption, Fit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -174,6 +175,13 @@ impl PythonInfo {
         let kind = if self.layer { A_LAYER } else { "" };
         let takes = format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
         [vec![versions.join(", "), takes], self.notes.clone()].concat()
+    }
+
+    /// What a layer takes: as many heads of keys as of queries, and one width, for many layers have no other.
+    pub fn fit(&self) -> Option<Fit> {
+        let options = CallOption::ALL.into_iter().filter(|option| self.arguments.contains_key(option.name()));
+        let alike = vec![Alike::Heads, Alike::Widths];
+        self.layer.then(|| Fit { alike, options: Some(options.collect()), ..Fit::default() })
     }
 
     /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and layers get arrays of their own.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Meaning, Response, SourcePlace, Target};
+use qkvet_spec::{Call, Fit, Meaning, Response, SourcePlace, Target};
 
 use super::Joined;
 use super::recording::{contiguous_id, transposed_id};
@@ -93,6 +93,14 @@ impl Recorded {
         }
     }
 
+    /// What the target takes, if that was told when it started.
+    fn fit(&self) -> Option<Fit> {
+        match &self.called {
+            Some(called) => called.fit(),
+            None => self.own().and_then(OwnTarget::fit),
+        }
+    }
+
     /// Whether calls without a mask were put with one that is true everywhere.
     pub(crate) fn fills_masks(&self) -> bool {
         self.called.as_ref().is_some_and(Called::fills_masks)
@@ -129,6 +137,7 @@ impl Recorded {
             environment: self.environment.clone(),
             unanswered: Some(unanswered),
             called: self.called.clone(),
+            fit: self.fit(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{Call, Mask};
+use qkvet_spec::{Call, Fit, Mask};
 use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, LibraryCaller, OnnxCaller, PythonCaller};
@@ -154,6 +154,11 @@ impl Called {
     /// Whether some calls may be put as views.
     pub(crate) fn takes_views(&self) -> bool {
         matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
+    }
+
+    /// What it takes, if that is told when it starts.
+    pub(crate) fn fit(&self) -> Option<Fit> {
+        if let Self::Python(CalledPython { info, .. }) = self { info.fit() } else { None }
     }
 
     /// Whether calls without a mask are put with one that is true everywhere.

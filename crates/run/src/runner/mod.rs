@@ -117,11 +117,19 @@ pub fn self_test() -> Result<(), RunError> {
 /// once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     self_test()?;
-    let cases = config.cases.planned(config)?;
+    let mut cases = config.cases.planned(config, None)?;
     let standard = Meaning::standard();
     let declared = applied(&standard, &config.conventions);
     let mut pass = Pass::open(config, cases.len().max(1))?;
+    let fit = pass.fit().filter(|fit| config.cases.is_changed_by(fit));
+    if let Some(fit) = &fit {
+        cases = config.cases.planned(config, Some(fit))?;
+    }
     events(Event::Started(Box::new(info(config, &cases, pass.environment()))));
+    if let Some(fit) = &fit {
+        let name = config.cases.name();
+        events(Event::Notice(format!("suite {name} is made to fit what the target takes: {fit}")));
+    }
     let unkept = pass.lost();
     unkept.iter().for_each(|why| events(lost(why)));
     let mut done = pass.judge(&cases, &declared, &mut |done, verdict| {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{Dtype, Evidence, Handling, Meaning, Verdict};
+use qkvet_spec::{Dtype, Evidence, Fit, Handling, Meaning, Verdict};
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
@@ -86,6 +86,11 @@ impl<'a> Pass<'a> {
     /// How a script calls the target, if it runs in a process of its own.
     pub(super) fn called(&self) -> Option<&Called> {
         self.called.as_ref()
+    }
+
+    /// What the target told that it takes when it started.
+    pub(super) fn fit(&self) -> Option<Fit> {
+        self.workers.first().and_then(|worker| worker.fit.clone())
     }
 
     pub(super) fn environment(&self) -> &[String] {

@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Meaning, Suite, Target, Values};
+use qkvet_spec::{Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target, Values};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -69,12 +69,22 @@ impl<'a> CaseSource<'a> {
         all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen)).collect()
     }
 
-    /// The cases of the run's laws and formats, in order.
+    /// Whether the suite would be another one if it were made to fit: it says itself what it fits, or its extents do already.
+    pub(super) fn is_changed_by(&self, fit: &Fit) -> bool {
+        match self {
+            Self::Suite { suite, .. } => {
+                suite.fit.is_none() && suite.shapes.iter().any(|dims| fit.apply(dims) != *dims)
+            }
+            Self::Frozen { .. } => false,
+        }
+    }
+
+    /// The cases of the run's laws and formats, in order; those of a suite are made to fit.
     ///
     /// # Errors
     /// A case of a shard that cannot be made.
-    pub(super) fn planned(&self, config: &RunConfig<'a>) -> Result<Vec<Planned<'a>>, RunError> {
-        let all = self.all(config);
+    pub(super) fn planned(&self, config: &RunConfig<'a>, fit: Option<&Fit>) -> Result<Vec<Planned<'a>>, RunError> {
+        let all = self.all(config, fit);
         let Some(Sharding { shard, .. }) = &config.sharding else { return Ok(all) };
         let mut own = Vec::new();
         for planned in all {
@@ -85,9 +95,11 @@ impl<'a> CaseSource<'a> {
         Ok(own)
     }
 
-    fn all(&self, config: &RunConfig<'a>) -> Vec<Planned<'a>> {
+    fn all(&self, config: &RunConfig<'a>, fit: Option<&Fit>) -> Vec<Planned<'a>> {
         match *self {
             Self::Suite { suite, seed } => {
+                let fitted = fit.map(|fit| Suite { fit: Some(fit.clone()), ..suite.clone() });
+                let suite = fitted.as_ref().unwrap_or(suite);
                 let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
                 plans.into_iter().map(Planned::Plan).collect()
             }

@@ -26,7 +26,7 @@ use super::merge::run_merge;
 use super::reports::write_named;
 use crate::args::{
     CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
-    SnapshotPlaceArgs, SnapshotRecordArgs,
+    SnapshotRecordArgs,
 };
 use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
 use crate::out::columns;
@@ -49,7 +49,7 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
     let path = snapshot_path(args.place.snapshot.as_deref(), target, args.check.on.process.config.as_deref())?;
     let mut snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
     if path.exists() {
-        same_target(&snapshot, &path, &args.place, &args.check)?;
+        refuse_other(&snapshot, &path, target, args.check.on.process.config.as_deref())?;
     }
     let expected = known(&args.check)?.and_snapshot(None, args.exact);
     let summary = match run_check(&args.check, &expected)? {
@@ -92,7 +92,12 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }
     let snapshot = read_snapshot_file(&path)?;
     tell_old(&path, &snapshot);
-    same_target(&snapshot, &path, &args.place, check)?;
+    let config = check.on.process.config.as_deref();
+    if args.place.snapshot.is_none() {
+        refuse_other(&snapshot, &path, &check.target, config)?;
+    } else if !is_of(&snapshot, &check.target, config)? {
+        tell!("notice: the snapshot is of target {}", visible(&snapshot.target));
+    }
     let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
     let expected = known(check)?.and_snapshot(Some(comparison), args.exact);
     let ended = if args.from.is_empty() {
@@ -113,28 +118,25 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Whether a file is about the target, by any of its names: of one that was named it is told that it is not, and another one, which two
-/// targets would share, is refused.
-fn same_target(
-    snapshot: &Snapshot,
-    path: &Path,
-    place: &SnapshotPlaceArgs,
-    CheckArgs { target, on, .. }: &CheckArgs,
-) -> Result<(), Failure> {
+/// Whether a file is about the target, by any of its names.
+fn is_of(snapshot: &Snapshot, target: &str, config: Option<&Path>) -> Result<bool, Failure> {
     let bare = |name: &str| name.trim_start_matches("python:").trim_start_matches("./").to_owned();
-    let others = other_names(target, &super::setup::current_folder()?, on.process.config.as_deref());
-    if others.iter().chain([target]).any(|name| bare(name) == bare(&snapshot.target)) {
+    let others = other_names(target, &super::setup::current_folder()?, config);
+    Ok(others.iter().map(String::as_str).chain([target]).any(|name| bare(name) == bare(&snapshot.target)))
+}
+
+/// Refuses the file of another target. One that is named may be compared all the same, but nothing is written into it: two targets would
+/// overwrite each other.
+fn refuse_other(snapshot: &Snapshot, path: &Path, target: &str, config: Option<&Path>) -> Result<(), Failure> {
+    if is_of(snapshot, target, config)? {
         return Ok(());
     }
-    let (of, path) = (visible(&snapshot.target), shown(path));
-    if place.snapshot.is_some() {
-        tell!("notice: the snapshot is of target {of}");
-        return Ok(());
-    }
-    let hint = "hint: --snapshot FILE names another one for this target";
+    let hint = "hint: --snapshot FILE names another one for this target; if it is the same one by a new name, say so in the file, at `target:`";
     Err(Failure::Usage(format!(
-        "snapshot at {path}: expected one of target {}, got one of {of}\n{hint}",
-        visible(target)
+        "snapshot at {}: expected one of target {}, got one of {}\n{hint}",
+        shown(path),
+        visible(target),
+        visible(&snapshot.target)
     )))
 }
 
@@ -166,6 +168,9 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         "keep .qkvet/last of the job as an artifact, and `qkvet snapshot accept --from` it on a developer's machine",
     )?;
     let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
+    if path.exists() {
+        refuse_other(&snapshot, &path, &run.summary.run.target, args.from.process.config.as_deref())?;
+    }
     let is_missing = |change: Change| change == Change::Missing;
     if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
         let _held = snapshot.is_old().then(|| hold(&path));

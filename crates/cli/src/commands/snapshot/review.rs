@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 
 use qkvet_report::{ChangeGroup, change_groups, visible_line};
-use qkvet_spec::{Change, SnapshotOutcome};
+use qkvet_spec::{CaseChange, Change, SnapshotOutcome};
 
 use crate::exit::Failure;
 
@@ -68,24 +68,23 @@ fn ask<'a>(
         let head = format!("{} of {total}  {}: {}", number + 1, group.change.name(), group.named(manner.titles));
         writeln!(output, "\n{}", broken(head.trim_end_matches(": "), manner.columns))?;
         writeln!(output, "{}", broken(&format!("  {n} {noun}: {}", visible_line(&group.laws())), manner.columns))?;
-        group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
+        let line = |one: &CaseChange| broken(&format!("  {}", ChangeGroup::line(one)), manner.columns);
+        group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "{}", line(one)))?;
         if n > MOST_SHOWN {
             writeln!(output, "  and {} more", n - MOST_SHOWN)?;
         }
         let choice = loop {
             write!(output, "[a]ccept  [s]kip  show a[l]l  [q]uit without the rest  [?] > ")?;
             output.flush()?;
-            let mut line = String::new();
-            if input.read_line(&mut line)? == 0 {
+            let mut answer = String::new();
+            if input.read_line(&mut answer)? == 0 {
                 is_over = true;
                 break Choice::Skip;
             }
-            match line.trim() {
+            match answer.trim() {
                 "a" | "accept" => break Choice::Accept,
                 "s" | "skip" => break Choice::Skip,
-                "l" | "all" => {
-                    group.cases.iter().try_for_each(|one| writeln!(output, "  {}", ChangeGroup::line(one)))?;
-                }
+                "l" | "all" => group.cases.iter().try_for_each(|one| writeln!(output, "{}", line(one)))?,
                 "q" | "quit" => {
                     is_over = true;
                     break Choice::Skip;
@@ -107,8 +106,6 @@ fn broken(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::CaseChange;
-
     use super::*;
 
     fn outcome() -> SnapshotOutcome {
@@ -135,6 +132,22 @@ mod tests {
                 change(Change::Better, "c-3", "FAIL 2^3", "PASS 2^-3"),
                 change(Change::Missing, "c-4", "PASS 0", ""),
             ],
+        }
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        let mut outcome = outcome();
+        outcome.changes[0].recorded = "PASS 2^-3 convention:empty-row=nan".parse().ok();
+        outcome.changes[0].law = "masked-keys-cannot-matter".to_owned();
+        let titles = BTreeMap::from([("QK221".to_owned(), "key and value heads are chosen by remainder".to_owned())]);
+        for columns in [60, 80, 120] {
+            let (mut told, manner) = (Vec::new(), Manner { prune: false, titles: &titles, columns });
+            ask(&outcome, &manner, &mut "l\na\ns\ns\n".as_bytes(), &mut told).expect("no I/O to fail");
+            let told = String::from_utf8(told).expect("text");
+            let asks = |line: &&str| line.starts_with("[a]ccept");
+            assert!(told.lines().filter(|line| !asks(line)).all(|line| line.chars().count() <= columns), "{told}");
+            assert!(told.contains("FAIL 2^3 QK221"), "{told}");
         }
     }
 
