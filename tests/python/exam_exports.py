@@ -377,6 +377,24 @@ def prairielearn():
     print("prairielearn:", n, "questions")
 
 
+def marked_words(name, lines, values, points):
+    """Letters and truth values earn the same however they are written, and others earn less."""
+    right = values[name]
+    ways, wrong = [], []
+    if isinstance(right, str) and re.fullmatch("[A-Z]+", right):
+        ways = [right.lower(), f"({right})", " ".join(right)]
+        wrong = ["z", ""]
+    elif isinstance(right, list) and all(isinstance(one, bool) for one in right):
+        letters = "".join("T" if one else "F" for one in right)
+        ways = [letters, letters.lower(), ", ".join(map(str, right)), list(letters), [str(one) for one in right]]
+        wrong = ["".join("F" if one else "T" for one in right), letters + "T", None]
+    for given, earns in [(one, points) for one in ways] + [(one, 0) for one in wrong]:
+        values[name] = given
+        exec("\n".join(lines[:-1]), values)
+        assert eval(lines[-1], values) == earns, (name, right, given)
+    values[name] = right
+
+
 def notebooks():
     for path in files("notebook", "key/*.ipynb"):
         key = nbformat.read(path, 4)
@@ -405,6 +423,7 @@ def notebooks():
             earned += eval(lines[-1], values)
             if "_earned()" in lines[-1]:
                 marked_numbers(lines, values, graded["points"])
+            marked_words(re.search(r"answer_\w+", own.source).group(), lines, values, graded["points"])
             points += graded["points"]
         assert earned == points > 0, (path, earned, points)
     print("notebook: full points for the key")

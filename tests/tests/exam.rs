@@ -168,9 +168,46 @@ fn errors_in_a_question_point_at_their_line() {
         ("of: S}}", "of: S, check: A @ A.T}}", ["own.yaml:15", "`of` and its check differ"]),
         ("of: S}}", "of: exp(1) * S}}", ["own.yaml:15", "ask for decimals"]),
         ("B @ A.T", "A @ B.T", ["the mistake in line 18 of question `own`", "gives the key in every draw"]),
+        // What leaves no numbers is a mistake, a condition, the load, or what is drawn.
+        ("B @ A.T", "A @ B.T", ["questions/own.yaml:18", "got none in 2000 draws; last: mistake `the order` gives"]),
+        (
+            "prompt: $$A; B$$",
+            "keep:\n  - 1 <= norm_max(S)\n  - norm_max(S) <= 1\nprompt: $$A; B$$",
+            ["own.yaml:13", "<= 1` does not hold"],
+        ),
+        ("prompt: $$A; B$$", "load: 900..901\nprompt: $$A; B$$", ["own.yaml:11", "a load of"]),
+        // The second paragraph of a block, in its own line.
+        (
+            "prompt: $$A; B$$",
+            "prompt: |\n  One $A$.\n\n  - two $=A$\n  - three\n    $=A @ C$",
+            ["own.yaml:16:7", "name `C`"],
+        ),
+        ("prompt: $$A; B$$", "prompt: |\n  One $A$.\n\n  Two $A$ and $A @$.", ["own.yaml:14:19", "expected"]),
+        (
+            "{value: {of: S}}\n    steps: [S]",
+            "{shape: (1, n)}",
+            ["own.yaml:15", "a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"],
+        ),
+        ("n: 2, d: 2", "n: 3000, d: 2000", ["own.yaml:7", "expected at most 64 rows and columns, got 3000 × 2000"]),
+        (
+            "S: A @ B.T",
+            "S: A @ B.T * (1 + 0 * norm_max(ones(70, 70)))",
+            ["own.yaml:10:", "expected at most 4096 entries, got 70 × 70"],
+        ),
     ] {
-        build(from, to, "never").expect(2, &told);
+        let told_by = build(from, to, "never");
+        told_by.expect(2, &told);
     }
+    // An example of a design that does not meet its own bound, and a formula that is not its own answer.
+    let with = |answer: &str| {
+        let text = good.split("    answer:").next().expect("a start").to_owned() + "    answer: " + answer + "\n";
+        fs::write(folder.path().join("questions/own.yaml"), text).expect("a question");
+        run(folder.path(), &["exam", "build", "mine.yaml", "--seed", "9223372036854775807", "--out", "never"])
+    };
+    with("{design: {example: [S], distance: norm_max(S), at_most: 0.5, rubric: [all]}}")
+        .expect(2, &["own.yaml:15:23", "expected an `example` whose `distance` is at most `at_most`, 0.500000, got "]);
+    with("{expression: {is: A @ B.T, equals: B @ A.T}}")
+        .expect(2, &["own.yaml:15:5", "expected `is` equal to `equals` for the numbers drawn"]);
     let built = build("Multiply.", "Multiply $QQ @ KK.T$ by $alpha$ and $k_1$.", "out");
     built.expect(0, &[]);
     let notes: Vec<&str> = built.stderr.lines().collect();
@@ -258,11 +295,28 @@ fn surplus_files_are_noticed_and_keys_that_others_read_are_told() {
     with("student/secret.txt", b"seed 5", 1, "wrong  student/secret.txt: expected nothing but sheets");
     with("key/tiny-head-3.json", &text, 1, "wrong  key/tiny-head-3.json: expected the keys of 2 variants");
     with("key/tiny-head-01.json", &text, 1, "wrong  key/tiny-head-01.json");
+    with("key/tiny-head-9.md", &text, 1, "wrong  key/tiny-head-9.md: expected the keys of 2 variants, got another one");
+    with("key/tiny-head-9.pdf", b"%PDF", 1, "wrong  key/tiny-head-9.pdf: expected the keys");
+    with("key/tiny-head-moodle.xml", b"<quiz/>", 0, "; 0 wrong");
     with("key/notes.txt", b"mine", 0, "; 0 wrong");
     with("student/tiny-head-2.pdf", b"%PDF", 0, "; 0 wrong");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        // The same bytes, but somewhere else.
+        let sheet = out.join("student/tiny-head-1.md");
+        let elsewhere = folder.path().join("elsewhere.md");
+        fs::rename(&sheet, &elsewhere).expect("a file");
+        std::os::unix::fs::symlink(&elsewhere, &sheet).expect("a link");
+        verify(&out).expect(1, &["wrong  student/tiny-head-1.md: expected a file of its own, got a link", "; 1 wrong"]);
+        fs::remove_file(&sheet).expect("a link");
+        fs::rename(&elsewhere, &sheet).expect("a file");
+        let keys = folder.path().join("keys");
+        fs::rename(out.join("key"), &keys).expect("a folder");
+        std::os::unix::fs::symlink(&keys, out.join("key")).expect("a link");
+        verify(&out).expect(1, &["wrong  key: expected", "got a link"]);
+        fs::remove_file(out.join("key")).expect("a link");
+        fs::rename(&keys, out.join("key")).expect("a folder");
         assert!(!verify(&out).stderr.contains("warning"));
         fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("a mode");
         let told = verify(&out);

@@ -7,7 +7,7 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
-use crate::generate::{Posed, pose};
+use crate::generate::{Posed, place_of, pose};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
 use crate::optionless::{optionless, written_out};
 use crate::print::{Format, key_document, print, sheet_document};
@@ -202,13 +202,23 @@ fn posed<'a>(
     Ok(all)
 }
 
-/// A contradiction in a part of a question, with the line of its answer.
+/// A contradiction in a part of a question with the line of its answer, and what leaves no numbers with its line.
 fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamError {
+    let source = own.iter().find(|source| source.text == question.source);
+    if let (ExamError::NoVariant { last, hint, .. }, Some(source)) = (&error, source) {
+        let says = error.to_string();
+        let says = says.split("\nhint: ").next().unwrap_or_default();
+        return SpecError::at(&source.path, &source.text, place_of(question, last), says, Some(hint)).into();
+    }
     let ExamError::NoValue { what, reason, .. } = &error else { return error };
     let part = what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
-    let Some((part, source)) = part.zip(own.iter().find(|source| source.text == question.source)) else { return error };
+    let Some((part, source)) = part.zip(source) else { return error };
     let start = question.start_of(part);
-    let word = if reason.contains("its check") { "check:" } else { "answer:" };
+    let word = match reason {
+        reason if reason.contains("its check") => "check:",
+        reason if reason.contains("`example`") => "example:",
+        _ => "answer:",
+    };
     let rest = source.text.get(start..).unwrap_or_default();
     let start = rest.find(word).map_or(start, |at| start + at);
     let hint = reason.contains("or `places`").then_some("ask for decimals: `places: 3`");

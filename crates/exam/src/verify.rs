@@ -137,8 +137,8 @@ pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Ca
     wrong
 }
 
-/// Files that lie in the folder of an exam though its key makes none of that name: all in `student/`, for that is handed out, and keys
-/// in `key/`. PDFs beside a sheet or a key belong to it.
+/// Files that lie in the folder of an exam though its key makes none of that name: all in `student/`, for that is handed out, and in
+/// `key/` keys and whatever is named like those of a variant. PDFs beside a sheet or a key belong to it.
 pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>) -> Vec<String> {
     let width = key.variants.to_string().len();
     let is_made = |path: &str| {
@@ -160,11 +160,19 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
             wrong.push(format!(
                 "{path}: expected nothing but sheets in the folder that is handed out, got another file"
             ));
-        } else if path.ends_with(".json") {
+        } else if path.ends_with(".json") || is_of_variant(path, exam) {
             wrong.push(format!("{path}: expected the keys of {}, got another one", counted(key.variants, "variant")));
         }
     }
     wrong
+}
+
+/// Whether a file is named like the key of a variant, `key/SET-9.md`.
+fn is_of_variant(path: &str, exam: &str) -> bool {
+    let name = path.strip_prefix("key/").and_then(|name| name.strip_prefix(exam)?.strip_prefix('-'));
+    let Some((number, extension)) = name.and_then(|name| name.split_once('.')) else { return false };
+    let is_kind = extension == "pdf" || Format::ALL.iter().any(|format| format.extension() == extension);
+    is_kind && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Formulas of a question and what the engine makes of them.

@@ -74,7 +74,7 @@ pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use snapshot::{
     Band, CaseChange, Change, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart,
 };
-pub use source::{SpecError, parse_large_yaml, parse_yaml};
+pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Evidence, Verdict, Witness, tell_ratio};

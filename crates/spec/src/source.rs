@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::de::DeserializeOwned;
+use serde_yaml::options::NonFiniteFloatPolicy;
 
 use crate::Formula;
 use crate::nearest;
@@ -86,13 +87,41 @@ impl SpecError {
     }
 }
 
-/// Where a part of a formula stands in the file. A quoted one starts with its quote; a folded one cannot be mapped byte for byte.
-fn located(source: &str, formula: &Formula, span: Range<usize>) -> Option<Range<usize>> {
+/// Where a part of a text stands in the file that it came from: of a block under `|` in its own line. Nothing where lines were folded.
+pub fn located(source: &str, formula: &Formula, span: Range<usize>) -> Option<Range<usize>> {
     let offset = formula.offset?;
     let quote = usize::from(matches!(source.as_bytes().get(offset), Some(b'"' | b'\'')));
     let at = offset + quote;
     let is_verbatim = source.get(at..at + formula.text.len()) == Some(formula.text.as_str());
-    is_verbatim.then(|| at + span.start..at + span.end)
+    if is_verbatim {
+        return Some(at + span.start..at + span.end);
+    }
+    let start = in_block(source, offset, &formula.text, span.start)?;
+    let end = start + span.len();
+    // A part that goes on in the next line is shown from its start.
+    Some(if source.get(start..end) == formula.text.get(span) { start..end } else { start..start + 1 })
+}
+
+/// Where a byte of a block stands, whose lines are those of the file without their indentation.
+fn in_block(source: &str, offset: usize, text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?;
+    let (line, column) = (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |end| end + 1));
+    let start_of_line = source.get(..offset)?.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = Vec::new();
+    let mut start = start_of_line;
+    for line in source.get(start_of_line..)?.split_inclusive('\n') {
+        lines.push((start, line));
+        start += line.len();
+    }
+    let same = |of_file: &str, own: &str| of_file.trim() == own.trim();
+    let own: Vec<&str> = text.lines().collect();
+    // The text begins in the line of its offset, or in the one below a `|` there.
+    let first = (0..lines.len().min(2)).find(|first| {
+        own.iter().enumerate().all(|(at, own)| lines.get(first + at).is_some_and(|(_, line)| same(line, own)))
+    })?;
+    let (start, of_file) = lines.get(first + line)?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    Some(start + indent(of_file) + column.checked_sub(indent(own.get(line)?))?)
 }
 
 fn whole_characters(source: &str, span: &Range<usize>) -> Range<usize> {
@@ -113,7 +142,16 @@ fn ceil_boundary(text: &str, at: usize) -> usize {
 /// # Errors
 /// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with its place.
 pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
-    parse_within(path, source, MAX_BYTES, MAX_NODES)
+    parse_within(path, source, (MAX_BYTES, MAX_NODES), NonFiniteFloatPolicy::Reject)
+}
+
+/// Reads one YAML document that people fill in: what is no finite number there, as `.nan`, is the text of it, so that it costs its own
+/// entry alone.
+///
+/// # Errors
+/// As [`parse_yaml`].
+pub fn parse_yaml_of_answers<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
+    parse_within(path, source, (MAX_BYTES, MAX_NODES), NonFiniteFloatPolicy::AsString)
 }
 
 /// Reads one YAML document that holds an entry for each of many cases.
@@ -121,14 +159,14 @@ pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, Sp
 /// # Errors
 /// As [`parse_yaml`].
 pub fn parse_large_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
-    parse_within(path, source, MAX_LARGE_BYTES, MAX_LARGE_NODES)
+    parse_within(path, source, (MAX_LARGE_BYTES, MAX_LARGE_NODES), NonFiniteFloatPolicy::Reject)
 }
 
 fn parse_within<T: DeserializeOwned>(
     path: &str,
     source: &str,
-    max_bytes: usize,
-    max_nodes: usize,
+    (max_bytes, max_nodes): (usize, usize),
+    not_finite: NonFiniteFloatPolicy,
 ) -> Result<T, SpecError> {
     if source.len() > max_bytes {
         return Err(SpecError::plain(format!(
@@ -142,6 +180,7 @@ fn parse_within<T: DeserializeOwned>(
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: 64, max_aliases: 64, max_anchors: 64 },
         with_snippet: false,
+        non_finite_float_policy: not_finite,
     };
     serde_yaml::from_str_with_options(source, options).map_err(|error| {
         let message = error.without_snippet().to_string();
@@ -191,6 +230,11 @@ fn in_words(message: &str, typed: &str) -> (String, Option<String>) {
         Some("the entry that ends here has none; see the line above it too".to_owned())
     } else if message.contains("illegal placement") || message.contains("did not find expected") {
         Some("a bracket or a quote is open: close it here or above".to_owned())
+    } else if message.starts_with("expected end of mapping after enum") {
+        Some(
+            "here one entry stands alone; a value with a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"
+                .to_owned(),
+        )
     } else {
         unknown_key_hint(message)
     };
@@ -240,6 +284,45 @@ mod tests {
         );
         check("", &["empty file"]);
         check(&format!("law: {}", "a".repeat(MAX_BYTES)), &["at most"]);
+    }
+
+    #[test]
+    fn parts_of_blocks_are_located_in_their_own_lines() {
+        let block = "a: |\n  one x\n\n    two y\n  three\nb: c\n";
+        let text = "one x\n\n  two y\nthree\n";
+        for offset in [3, 7] {
+            let formula = Formula { text: text.to_owned(), offset: Some(offset) };
+            let place = |word: &str| {
+                let at = text.find(word).unwrap_or_else(|| panic!("no {word}"));
+                located(block, &formula, at..at + word.len()).map(|span| &block[span])
+            };
+            for word in ["one", "x", "two y", "y", "three"] {
+                assert_eq!(place(word), Some(word), "{offset}");
+            }
+        }
+        let folded = Formula { text: "one x two y three".to_owned(), offset: Some(3) };
+        assert_eq!(located(block, &folded, 4..5), None);
+        let quoted = Formula { text: "x + y".to_owned(), offset: Some(3) };
+        assert_eq!(located("a: \"x + y\"\n", &quoted, 4..5), Some(8..9));
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_an_error_or_text() {
+        let error = parse_yaml::<serde_json::Value>("x.yaml", "a: 1\nb: .nan\n").expect_err("not finite");
+        assert!(error.summary.starts_with("x.yaml:2:4: expected a finite number, got `.nan`"), "{error}");
+        let read: serde_json::Value =
+            parse_yaml_of_answers("x.yaml", "a: 1\nb: [.nan, -.inf]\n").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read, serde_json::json!({"a": 1, "b": [".nan", "-.inf"]}));
+        let error = parse_yaml::<std::collections::BTreeMap<String, Kind>>("x.yaml", "a: {one: (1, n)}\n");
+        let error = error.map(|_| ()).expect_err("a comma");
+        assert!(error.rendered.contains("a comma in it needs quotes"), "{error}");
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        #[expect(dead_code, reason = "read alone")]
+        One(String),
     }
 
     #[test]

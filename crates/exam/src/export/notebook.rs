@@ -142,7 +142,9 @@ fn marked(item: &Item) -> Vec<Block> {
 /// How to write an answer, the right one, and a test whose last value is what it earns.
 fn form(item: &Item) -> (String, String, String) {
     let (name, points) = (format!("answer_{}", item.id), item.points);
-    let same = |right: &str| format!("{points} if {name} == {right} else 0\n");
+    // Letters may be small, with spaces and brackets about them.
+    let letters = format!("_text = \"\".join(x for x in str({name}).upper() if x.isalpha())\n");
+    let same = |right: &str| format!("{letters}{points} if _text == {right} else 0\n");
     match &item.asked {
         Asked::Numbers(rows) => {
             let flat: Vec<&Cell> = rows.iter().flatten().collect();
@@ -187,7 +189,7 @@ fn form(item: &Item) -> (String, String, String) {
             let test = match mistakes.as_slice() {
                 [] => same(&right),
                 _ => format!(
-                    "_mistakes = {{{}}}\n{points} if {name} == {right} else {points} * _mistakes.get(str({name}), 0)\n",
+                    "{letters}_mistakes = {{{}}}\n{points} if _text == {right} else {points} * _mistakes.get(_text, 0)\n",
                     mistakes.join(", ")
                 ),
             };
@@ -198,7 +200,8 @@ fn form(item: &Item) -> (String, String, String) {
             let right = format!("[{}]", words.join(", "));
             let n = offers.len();
             let test = format!(
-                "_right = {right}\n{points} * sum(a is b for a, b in zip({name}, _right)) / {n} if len({name}) == {n} else 0\n"
+                "_right = {right}\n{TRUTHS}_given = _truths({name})\n{points} * sum(a is b for a, b in zip(_given, _right)) / {n} if \
+                 len(_given) == {n} else 0\n"
             );
             ("For each statement True or False, such as [True, False].".to_owned(), right, test)
         }
@@ -224,11 +227,20 @@ fn one_of(name: &str, points: u32, lines: &[Placed], n: usize) -> String {
     };
     let pairs: Vec<String> = lines.iter().filter_map(pair).collect();
     format!(
-        "_text = str({name}).replace(\" \", \"\").upper()\n_after = {{{}}}\n{points} if len(_text) == {n} and set(_text) == set(_after) and \
+        "_text = \"\".join(x for x in str({name}).upper() if x.isalpha())\n_after = {{{}}}\n{points} if len(_text) == {n} and set(_text) == set(_after) and \
          all(_text.index(b) < _text.index(a) for a in _text for b in _after[a]) else 0\n",
         pairs.join(", ")
     )
 }
+
+/// Truth values as lists of them, of words or of letters, or as text: `[True, False]`, `"true, false"`, `"TF"`.
+const TRUTHS: &str = r#"_words = {"T": True, "TRUE": True, "YES": True, "F": False, "FALSE": False, "NO": False}
+def _truths(x):
+    if isinstance(x, str):
+        text = x.replace(",", " ").split()
+        x = list(text[0]) if len(text) == 1 and text[0].upper() not in _words else text
+    return [_words.get(str(y).strip().upper(), y) for y in x or []]
+"#;
 
 /// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat list as the only row or column, text
 /// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share.

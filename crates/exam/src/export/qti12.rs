@@ -109,6 +109,8 @@ struct Body {
     kind: &'static str,
     /// `-r1c2`, where a part is several items.
     suffix: String,
+    /// `row 1, column 2`, likewise.
+    label: String,
     points: String,
     stem: String,
     responses: Vec<Element>,
@@ -121,6 +123,7 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
     let whole = |kind, responses, conditions, feedback| Body {
         kind,
         suffix: String::new(),
+        label: String::new(),
         points: item.points.to_string(),
         stem: stem.clone(),
         responses,
@@ -162,6 +165,7 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
 
 fn built(body: Body, item: &Item, own: &str) -> Element {
     let id = format!("{own}-{}{}", item.id, body.suffix);
+    let title = if body.label.is_empty() { item.name() } else { format!("{} ({})", item.name(), body.label) };
     let outcome = element("decvar")
         .with("maxvalue", "100")
         .with("minvalue", "0")
@@ -175,7 +179,7 @@ fn built(body: Body, item: &Item, own: &str) -> Element {
         .child(element("displayfeedback").with("feedbacktype", "Response").with("linkrefid", "general_fb"));
     element("item")
         .with("ident", id)
-        .with("title", format!("{}{}", item.name(), body.suffix))
+        .with("title", title)
         .child(element("itemmetadata").child(metadata(&fields)))
         .child(element("presentation").child(html(&body.stem)).children(body.responses))
         .child(
@@ -241,6 +245,7 @@ fn numbers(rows: &[Vec<Cell>], item: &Item, stem: &str, variant: &Variant) -> Re
             all.push(Body {
                 kind,
                 suffix,
+                label: cell.label.clone(),
                 points: points.next().unwrap_or_default(),
                 stem,
                 responses,

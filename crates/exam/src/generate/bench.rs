@@ -7,11 +7,11 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use qkvet_spec::{Catalog, Formula};
 
 use super::load::load;
-use super::mistake::{Gives, Mistaken, gives};
+use super::mistake::{Gives, Mistaken, PLACES, gives};
 use super::pose::{Answer, PosedPart, Unfit};
 use super::stream::Stream;
 use super::words::plain;
-use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, enclosed_all, standard};
+use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, enclosed_all, of_value, standard};
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip, prose};
 use crate::verify::ball_of;
 
@@ -215,11 +215,11 @@ impl Bench<'_> {
                 Answer::Ordering(order)
             }
             AnswerSpec::Expression(_) => {
-                self.related(checked, BinaryOp::Eq, at).map_err(wrong)?;
+                self.related(checked, BinaryOp::Eq).map_err(wrong)?;
                 Answer::AsWritten
             }
             AnswerSpec::Design(_) => {
-                self.related(checked, BinaryOp::Le, at).map_err(wrong)?;
+                self.related(checked, BinaryOp::Le).map_err(wrong)?;
                 Answer::AsWritten
             }
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
@@ -281,7 +281,7 @@ impl Bench<'_> {
     }
 
     /// Whether the two formulas of a part stand in a relation, exactly.
-    fn related(&mut self, part: &CheckedPart, op: BinaryOp, at: usize) -> Result<(), String> {
+    fn related(&mut self, part: &CheckedPart, op: BinaryOp) -> Result<(), String> {
         let (Some(left), Some(right)) = (&part.of, &part.beside) else {
             return Err("expected two formulas".to_owned());
         };
@@ -289,7 +289,21 @@ impl Bench<'_> {
         self.worked.work_for(&self.question.law, &relation).map_err(|error| error.to_string())?;
         match self.worked.holds(&relation) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(format!("part {}: expected `{}` between its formulas, got none", at + 1, op.symbol())),
+            Ok(false) => {
+                let shown = |side: &Expr| {
+                    let numbers = self.worked.value(side).ok().and_then(|value| of_value(&value, Some(PLACES)).ok());
+                    let first = numbers.and_then(|numbers| numbers.rows.concat().into_iter().next());
+                    first.unwrap_or_else(|| "another".to_owned())
+                };
+                Err(match op {
+                    BinaryOp::Le => format!(
+                        "expected an `example` whose `distance` is at most `at_most`, {}, got {}",
+                        shown(right),
+                        shown(left)
+                    ),
+                    _ => "expected `is` equal to `equals` for the numbers drawn, got another value".to_owned(),
+                })
+            }
             Err(reason) => Err(reason.to_string()),
         }
     }

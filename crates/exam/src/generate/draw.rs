@@ -85,7 +85,10 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
 }
 
 /// The value of an extent: numbers, names of extents, sums, differences and products of them.
-fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
+///
+/// # Errors
+/// What is none, or is larger than 4096.
+pub(crate) fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
     let none = || "expected an extent".to_owned();
     match &expr.kind {
         #[expect(

@@ -8,11 +8,12 @@ mod pose;
 mod stream;
 mod words;
 
-pub(crate) use draw::draw;
+pub(crate) use draw::{draw, extent};
 pub use draw::{fits, written};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
+pub(crate) use pose::place_of;
 pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
 pub use stream::Stream;
 pub(crate) use words::plain;

@@ -1,8 +1,9 @@
 //! One instance of a question: drawn, worked, and kept only if nobody who makes a mistake gets the key.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, located};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -149,6 +150,25 @@ fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
         }
         None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),
     }
+}
+
+/// Where the reason for which numbers were thrown away stands in the file of a question.
+pub(crate) fn place_of(question: &CheckedQuestion, reason: &str) -> Range<usize> {
+    let source = &question.source;
+    let key = |key: &str| source.find(&format!("\n{key}:")).map(|at| at + 1..at + 1 + key.len());
+    let quoted = reason.split('`').nth(1).unwrap_or_default();
+    let place = if reason.starts_with("mistake") {
+        source.find(quoted).filter(|_| !quoted.is_empty()).map(|at| at..at + quoted.len())
+    } else if reason.ends_with("does not hold") {
+        let condition = question.question.keep.iter().find(|condition| condition.text == quoted);
+        condition.and_then(|condition| located(source, condition, 0..condition.text.len()))
+    } else if reason.starts_with("a load of") {
+        key("load")
+    } else {
+        let part = reason.strip_prefix("part ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+        part.and_then(|part| part.checked_sub(1)).map(|part| question.start_of(part)).map(|at| at..at + 1)
+    };
+    place.or_else(|| key("draw")).unwrap_or(0..0)
 }
 
 /// What is left when all ways to choose numbers are gone through.

@@ -78,7 +78,12 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 if digits.len() > MOST_DIGITS {
                     return Err(format!("expected at most {MOST_DIGITS} digits, got {}", digits.len()));
                 }
-                tokens.push(Token::Number(digits.to_owned()));
+                // `5e6` is a number; `5e-6` may be `5 e - 6`, and `5e` is five times e.
+                let power = rest[used..]
+                    .strip_prefix(['e', 'E'])
+                    .map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+                used += if power > 0 { power + 1 } else { 0 };
+                tokens.push(Token::Number(rest[..used].to_owned()));
             }
             'a'..='z' | 'A'..='Z' | '\\' => {
                 let word = rest.strip_prefix('\\').unwrap_or(rest);
@@ -223,7 +228,14 @@ impl Reader<'_> {
         let token = self.peek().cloned();
         self.at += 1;
         match token {
-            Some(Token::Number(digits)) => decimal(&digits),
+            Some(Token::Number(digits)) => match digits.split_once(['e', 'E']) {
+                None => decimal(&digits),
+                Some((digits, power)) => {
+                    let power = power.parse::<usize>().ok().filter(|power| *power <= MOST_SCALE);
+                    let power = power.ok_or_else(|| format!("expected a power of ten up to {MOST_SCALE}, got more"))?;
+                    times(&decimal(digits)?, &ten_to(power).into())
+                }
+            },
             Some(Token::Euler) => Exact::from(1).exp().map(Real::from).map_err(words),
             Some(Token::Open) => self.deeper(|reader| {
                 let value = reader.sum()?;
@@ -265,21 +277,33 @@ impl Reader<'_> {
     }
 
     fn power(&mut self, base: &Real, exponent: &Real) -> Result<Real, String> {
-        let half = Exact::from(1).divide(&2.into()).map_err(words)?;
         let exponent = exponent.plain().map_err(words)?;
-        if *exponent == half {
-            return self.root(base);
-        }
-        let whole = (-MOST_POWER..=MOST_POWER).find(|n| *exponent == Exact::from(*n));
-        let Some(n) = whole else {
-            return Err(format!("expected a whole power up to {MOST_POWER}, 1/2, or a power of e"));
+        let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
+        let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
+        let whole = |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
+        let (Some(p), Some(q)) = (whole(p), whole(q)) else {
+            return Err(format!("expected a rational power with numbers up to {MOST_POWER}, or a power of e"));
         };
-        let mut value = Real::from(1);
-        for _ in 0..n.unsigned_abs() {
-            value = bounded(value.times(base).map_err(words)?)?;
-        }
-        if n < 0 { divide(&1.into(), &value) } else { Ok(value) }
+        let base = match q {
+            1 => base.clone(),
+            2 => self.root(base)?,
+            _ => {
+                let root = usize::try_from(q).ok().and_then(|q| base.plain().ok()?.rational_root(q));
+                root.map(Real::from)
+                    .ok_or_else(|| format!("expected a power of a whole number or a half, got `{text}`"))?
+            }
+        };
+        whole_power(&base, p)
     }
+}
+
+/// `x^p` by multiplication.
+fn whole_power(x: &Real, p: i64) -> Result<Real, String> {
+    let mut value = Real::from(1);
+    for _ in 0..p.unsigned_abs() {
+        value = bounded(value.times(x).map_err(words)?)?;
+    }
+    if p < 0 { divide(&1.into(), &value) } else { Ok(value) }
 }
 
 /// A number that is 0 or neither too large nor too small: every step keeps within these bounds, so that each takes short time.
@@ -331,11 +355,7 @@ fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, String> {
         (2, None) if x.to_string().len() <= 24 => x.sqrt().map(Real::from).map_err(words)?,
         _ => return Err(format!("expected a factor on a logarithm that is a whole number or a half, got `{text}`")),
     };
-    let mut value = Real::from(1);
-    for _ in 0..p.unsigned_abs() {
-        value = bounded(value.times(&base).map_err(words)?)?;
-    }
-    if p < 0 { divide(&1.into(), &value) } else { Ok(value) }
+    whole_power(&base, p)
 }
 
 fn divide(x: &Real, y: &Real) -> Result<Real, String> {
@@ -381,7 +401,7 @@ mod tests {
             let other = read_expression(form).unwrap_or_else(|error| panic!("{form}: {error}"));
             assert!(first.compare(&other).unwrap().is_eq(), "{form}");
         }
-        assert!(read_expression(forms[3]).is_err(), "a power that is not whole");
+        assert!(read_expression(forms[3]).is_err(), "a power of a power");
         for (text, digits) in [
             ("-3/4", "-0.750"),
             ("2^-2", "0.250"),
@@ -391,6 +411,18 @@ mod tests {
             ("ln(e^2)", "2.000"),
             ("2*ln(14)", "5.278"),
             ("-1/2 ln(4)", "-0.693"),
+            ("2^{-1/2}", "0.707"),
+            ("2^(1/2)", "1.414"),
+            ("2^{3/2}", "2.828"),
+            ("(4/9)^(-3/2)", "3.375"),
+            ("8^{1/3}", "2.000"),
+            ("16^(-3/4)", "0.125"),
+            ("\\frac{1}{2^{1/2}}", "0.707"),
+            ("5e6/(e^10+5)", "226.948"),
+            ("(5E2 + 1)/2", "250.500"),
+            ("5e - 6", "7.591"),
+            ("2e+1", "6.437"),
+            ("2e exp(1)", "14.778"),
         ] {
             assert_eq!(
                 read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}")).digits(3),
@@ -432,6 +464,14 @@ mod tests {
             ("-9223372036854775808log(38)", "with numbers up to 32"),
             ("", "the end"),
             ("2 1/2", "operator"),
+            ("2^(1/3)", "a half"),
+            ("2^sqrt(2)", "rational power"),
+            ("2^(1/64)", "rational power"),
+            ("(-4)^(1/2)", "root"),
+            ("(-8)^(2/4)", "root"),
+            ("1 + 1e999", "power of ten"),
+            ("2 + 1e99*1e9", "1e100"),
+            ("5e2e3", "operator"),
             ("1/2e", "brackets"),
             ("0,5", "decimal point"),
             ("x + 1", "`x`"),

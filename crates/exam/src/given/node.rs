@@ -34,6 +34,17 @@ impl Node {
         }
     }
 
+    /// The same with signs of ordinary width: `０．５` is `0.5`.
+    #[must_use]
+    pub fn half_width(&self) -> Self {
+        match self {
+            Self::Missing => Self::Missing,
+            Self::Text(text) => Self::Text(text.chars().map(half_width).collect()),
+            Self::List(all) => Self::List(all.iter().map(Self::half_width).collect()),
+            Self::Named(all) => Self::Named(all.iter().map(|(name, node)| (name.clone(), node.half_width())).collect()),
+        }
+    }
+
     /// A value of JSON; numbers keep their digits.
     ///
     /// # Errors
@@ -62,6 +73,15 @@ impl Node {
             Some(b'n') => Self::Missing,
             _ => Self::Text(text.to_owned()),
         })
+    }
+}
+
+/// The sign of ordinary width, U+FF01 to U+FF5E being those of ASCII in the same order.
+fn half_width(c: char) -> char {
+    match c {
+        '\u{3000}' => ' ',
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
     }
 }
 

@@ -37,6 +37,10 @@ impl Stated {
         if text.len() > MOST_TEXT {
             return Err(format!("expected at most {MOST_TEXT} characters, got {}", text.len()));
         }
+        let word = text.trim_start_matches(['-', '+', '.']).to_ascii_lowercase();
+        if ["nan", "inf", "infinity"].contains(&word.as_str()) {
+            return Err(format!("expected a finite number, got `{text}`"));
+        }
         let stated = |value, form| Self { text: text.to_owned(), value, form };
         match plain(text) {
             Some(Ok((value, decimals))) => Ok(stated(value, Form::Decimal(decimals))),
@@ -148,7 +152,9 @@ mod tests {
             assert_eq!((read.form, read.value.digits(4).as_str()), (form, digits), "{text}");
         }
         assert!(Stated::read("1e999999999").is_err());
-        assert!(Stated::read("nan").is_err());
+        for text in ["nan", ".nan", "-.inf", "Infinity"] {
+            assert!(Stated::read(text).unwrap_err().contains("expected a finite number, got `"), "{text}");
+        }
         assert!(Stated::read(&"1".repeat(600)).is_err());
     }
 

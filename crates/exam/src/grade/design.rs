@@ -29,7 +29,7 @@ pub(super) fn expression(
     checked: &CheckedPart,
     given: &Node,
 ) -> Result<Marked, Unread> {
-    let hint = "write it as on the sheet: X W_Q or X @ W_Q, K.T for the transpose, exp(x), sqrt(x), x * x for a square";
+    let hint = "write it as on the sheet: A B or A @ B for a product, A.T for the transpose, exp(x), sqrt(x), x * x for a square";
     let text = match given {
         Node::Text(text) => text.trim(),
         _ => return Err(Unread::new("expected a formula", hint)),
@@ -138,7 +138,7 @@ pub(super) fn design(
         let wanted = names.iter().zip(&extents).find(|(known, _)| **known == name).and_then(|(_, extents)| *extents);
         let is_number = wanted.is_none();
         let (rows, cols) = wanted.unwrap_or((1, 1));
-        let mut read = stated(&node, Wanted { rows, cols, in_percent: false })
+        let mut read = stated(&node, Wanted { rows, cols, in_percent: false, turns: false })
             .map_err(|error| Unread { says: format!("`{name}`: {}", error.says), ..error })?;
         // A column where a row is asked, or a row where a column is.
         if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
@@ -200,7 +200,7 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
 }
 
 /// The entries of `{p: [1, 0], r: [0, 1]}`, `p = [1, 0], r = [0, 1]` and the like, on one line or several; nothing for other text.
-fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
+pub(super) fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
     let text = text.trim();
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
     let mut entries: Vec<(String, String)> = Vec::new();

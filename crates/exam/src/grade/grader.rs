@@ -257,7 +257,7 @@ fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>,
         rubric: Vec::new(),
     };
     let Some(given) = given.filter(|given| !given.answer.is_missing()) else { return part };
-    match asked.mark(keyed, id, &given.answer, own) {
+    match asked.mark(keyed, id, &given.answer.half_width(), own) {
         Ok(marked) => GradedPart {
             verdict: marked.verdict,
             points: rounded(f64::from(keyed.points) * marked.share),

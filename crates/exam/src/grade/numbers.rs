@@ -2,7 +2,9 @@
 
 use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::CheckedLaw;
+use qkvet_spec::syntax::{Expr, ExprKind};
 
+use super::design::assigned;
 use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
@@ -89,6 +91,42 @@ pub(super) struct Wanted {
     pub(super) cols: usize,
     /// Whether the question itself speaks of percent, so that a `%` behind a number says nothing.
     pub(super) in_percent: bool,
+    /// Whether a column may stand for the only row, and a row for the only column.
+    pub(super) turns: bool,
+}
+
+/// Matrices side by side that were given by name, `K = [[1], [2]], V = [[3], [4]]` where `hcat(K, V)` is asked, as one matrix.
+pub(super) fn beside(given: &Node, of: &Expr) -> Option<Node> {
+    let mut names = Vec::new();
+    blocks(of, &mut names)?;
+    let entries = match given {
+        Node::Text(text) => assigned(text)?,
+        Node::Named(entries) => entries.clone(),
+        Node::List(_) | Node::Missing => return None,
+    };
+    if names.len() < 2 || entries.len() != names.len() {
+        return None;
+    }
+    let of_name = |name: &&str| match layout(&entries.iter().find(|(own, _)| own == name)?.1).ok()? {
+        Layout::Rows(rows) => Some(rows),
+        Layout::One(_) | Layout::Flat(_) => None,
+    };
+    let all: Vec<Vec<Vec<String>>> = names.iter().map(of_name).collect::<Option<_>>()?;
+    let n_rows = all.first().filter(|first| all.iter().all(|one| one.len() == first.len()))?.len();
+    let row = |at: usize| Node::List(all.iter().flat_map(|one| one[at].iter().cloned().map(Node::Text)).collect());
+    Some(Node::List((0..n_rows).map(row).collect()))
+}
+
+/// The names of what stands side by side in `hcat(hcat(Q, K), V)`.
+fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
+    match &of.kind {
+        ExprKind::Name(name) => names.push(name),
+        ExprKind::Apply { function, args, .. } if function == "hcat" => {
+            args.iter().try_for_each(|one| blocks(one, names))?;
+        }
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
@@ -132,6 +170,14 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
             };
             Unread { says: format!("{place}: {}", unread.says), ..unread }
         })
+    };
+    let has = |rows: usize, cols: usize| texts.len() == rows && texts.iter().all(|row| row.len() == cols);
+    let texts = match (wanted.rows, wanted.cols) {
+        (1, cols) if wanted.turns && cols > 1 && has(cols, 1) => vec![texts.concat()],
+        (rows, 1) if wanted.turns && rows > 1 && has(1, rows) => {
+            texts.concat().into_iter().map(|text| vec![text]).collect()
+        }
+        _ => texts,
     };
     let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect();
     texts.iter().enumerate().map(row).collect()
@@ -432,7 +478,7 @@ fn with_a_point(text: &str) -> Option<Stated> {
 }
 
 /// Where in a law an abbreviation alone is the value: the step that an answer gives.
-pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &qkvet_spec::syntax::Expr) -> Option<&'a str> {
-    let qkvet_spec::syntax::ExprKind::Name(name) = &of.kind else { return None };
+pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &Expr) -> Option<&'a str> {
+    let ExprKind::Name(name) = &of.kind else { return None };
     law.lets.iter().map(|(name, _)| name.as_str()).find(|step| step == name)
 }

@@ -4,11 +4,11 @@ use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::design;
-use super::numbers::{Right, Wanted, is_even, is_whole, rows_of, stated, step_of};
+use super::numbers::{Right, Wanted, beside, is_even, is_whole, rows_of, stated, step_of};
 use super::picked;
 use super::result::Verdict;
 use crate::answer::{Drawn, Worked, worked_value};
-use crate::generate::{Answer, nothing, plain};
+use crate::generate::{Answer, Mistaken, nothing, plain};
 use crate::given::{Node, Stated};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
@@ -183,7 +183,15 @@ impl Asked<'_> {
         let value = self.worked.value(of).map_err(|_| no_value())?;
         let rows = rows_of(&value).ok_or_else(no_value)?;
         let cols = rows.first().map_or(0, Vec::len);
-        let given = stated(given, Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part) })?;
+        let is_shape = matches!(part.answer, AnswerSpec::Shape(_));
+        // What a mistake gives may have the extents of the answer turned round, and a shape is asked for itself.
+        let is_of_mistake = |one: &Mistaken| {
+            (one.numbers.rows.len(), one.numbers.rows.first().map_or(0, Vec::len)) == (cols, rows.len())
+        };
+        let turns = !is_shape && !keyed.mistakes.iter().any(is_of_mistake);
+        let joined = beside(given, of);
+        let wanted = Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part), turns };
+        let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
         let step = step_of(&self.question.law, of);
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
@@ -194,7 +202,7 @@ impl Asked<'_> {
         let follows = self.follows(of, step, own).filter(|(rows, _)| is_work(rows));
         let right = Right {
             follows,
-            is_shape: matches!(part.answer, AnswerSpec::Shape(_)),
+            is_shape,
             places,
             mistakes: keyed.mistakes.iter().zip(checked.mistakes.iter().map(|mistake| mistake.credit)).collect(),
             credit: part.credit,

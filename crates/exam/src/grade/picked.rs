@@ -14,7 +14,14 @@ pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
 }
 
 fn option(text: &str, n: usize) -> Option<usize> {
-    let text = text.trim().trim_matches(|c: char| matches!(c, '(' | ')' | '.' | '"' | '\''));
+    let is_sign = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '.' | ':' | '"' | '\'');
+    let text = text.trim_matches(is_sign);
+    // `Option B`.
+    let word = ["option", "answer", "choice"].iter().find_map(|word| {
+        let (start, rest) = text.split_at_checked(word.len())?;
+        start.eq_ignore_ascii_case(word).then_some(rest)
+    });
+    let text = word.unwrap_or(text).trim_matches(is_sign);
     let at = match text.as_bytes() {
         [letter] if letter.is_ascii_alphabetic() => usize::from(letter.to_ascii_lowercase() - b'a'),
         _ => text.parse::<usize>().ok()?.checked_sub(1)?,
@@ -92,7 +99,9 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
     }
     let mut wrong = Vec::new();
     for (at, (word, column)) in words.iter().zip(columns).enumerate() {
-        match word.trim().parse::<usize>() {
+        // `token 3` is column 3.
+        let digits = word.trim_start_matches(|c: char| c.is_alphabetic() || c.is_whitespace());
+        match digits.trim_end().parse::<usize>() {
             Ok(given) if given == *column => {}
             Ok(_) => wrong.push((at + 1).to_string()),
             Err(_) => {
@@ -195,6 +204,9 @@ mod tests {
     fn options_have_letters_and_numbers() {
         for (given, at) in
             [("b", Some(1)), ("(B)", Some(1)), ("2", Some(1)), ("d", None), ("0", None), ("B and C", None), ("", None)]
+                .into_iter()
+                .chain([("option B", Some(1)), ("Option (b)", Some(1)), ("answer: b.", Some(1)), ("option", None)])
+                .chain([("option B or C", None), ("optional", None)])
         {
             assert_eq!(letter(&text(given), 3), at, "{given}");
         }
@@ -211,7 +223,9 @@ mod tests {
         assert!(marked("TF").is_err() && marked("a b c d").is_err());
         let one = largest(&[3, 1], &text("3, 2")).unwrap();
         assert_eq!((one.share, one.verdict), (0.5, Verdict::Partial));
-        assert!(largest(&[3, 1], &text("3")).is_err());
+        assert_eq!(largest(&[3, 1], &text("token 3, token 1")).unwrap().verdict, Verdict::Right);
+        assert_eq!(largest(&[3, 1], &text("token 1, token 3")).unwrap().verdict, Verdict::Wrong);
+        assert!(largest(&[3, 1], &text("3")).is_err() && largest(&[3, 1], &text("3, token")).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Submissions in YAML and JSON.
 
 use indexmap::IndexMap;
-use qkvet_spec::{json_trouble, parse_yaml};
+use qkvet_spec::{json_trouble, parse_yaml_of_answers};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -25,7 +25,7 @@ struct Written {
 }
 
 pub(super) fn read(file: &str, text: &str) -> Submission {
-    let written: Written = match parse_yaml(file, text) {
+    let written: Written = match parse_yaml_of_answers(file, text) {
         Ok(written) => written,
         Err(error) => {
             let at = error.summary.find(": ").unwrap_or(0);

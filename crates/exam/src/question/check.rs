@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
 use qkvet_spec::syntax::{Expr, ExprError, parse};
-use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, located, parse_yaml};
 
+use super::prose::places;
+use super::room;
 use super::{
     AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property, Question, Size, Slip,
     Statement, Statements, prose,
@@ -143,9 +145,11 @@ impl Checker<'_> {
             sizes.push((name.clone(), Size::parse(formula).map_err(at(format!("sizes.{name}"), formula))?));
         }
         let mut draw: Vec<(String, Domain)> = Vec::new();
+        let greatest = room::greatest(&sizes);
         for (name, formula) in &question.draw {
             let above: Vec<&str> = draw.iter().map(|(name, _)| name.as_str()).collect();
             let domain = Domain::parse(formula, &above).map_err(at(format!("draw.{name}"), formula))?;
+            room::of_domain(&domain, &formula.text, &greatest).map_err(at(format!("draw.{name}"), formula))?;
             draw.push((name.clone(), domain));
         }
         let given = self.given(&sizes, &draw);
@@ -167,7 +171,10 @@ impl Checker<'_> {
         // Formulas whose values are printed have values.
         let mut lets = question.lets.clone();
         lets.extend(values);
-        self.law(&given, &lets, None)?;
+        for (name, expr) in &self.law(&given, &lets, None)?.lets {
+            let formula = lets.get(name).cloned().unwrap_or_else(|| Formula { text: String::new(), offset: None });
+            room::of_formula(expr, &greatest).map_err(at(name.clone(), &formula))?;
+        }
         Ok(CheckedQuestion { question: question.clone(), sizes, draw, law, keep, load, parts, source: String::new() })
     }
 
@@ -406,9 +413,11 @@ impl Checker<'_> {
         let read: Vec<Paragraph> =
             prose(text).map_err(|error| self.misplaced(place.to_owned(), text.clone(), error))?;
         let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
+        let places = places(text);
         for (at, expr) in pieces.flat_map(|piece| piece.values()).enumerate() {
+            let start = places.get(at).and_then(|start| located(self.source, text, *start..*start));
             // Its own text is not kept; printing it again gives one that reads the same.
-            let formula = Formula { text: written(expr), offset: text.offset };
+            let formula = Formula { text: written(expr), offset: start.map(|start| start.start).or(text.offset) };
             if parse(&formula.text).is_err() {
                 let told =
                     format!("{place}: expected formulas of fewer brackets in brackets, got one that is too deep");

@@ -143,6 +143,15 @@ impl Domain {
         })
     }
 
+    /// Rows and columns, each an extent.
+    pub(super) fn extents(&self) -> Option<(&Expr, &Expr)> {
+        match self {
+            Self::Matrix { rows, cols, .. } | Self::Mask(rows, cols) => Some((rows, cols)),
+            Self::Causal(n) | Self::Permutation(n) => Some((n, n)),
+            Self::Number { .. } | Self::OneOf(_) | Self::Index { .. } => None,
+        }
+    }
+
     /// The domain of the law language that values of this one belong to; `source` is the text that this one was read from.
     pub(super) fn in_laws(&self, source: &str) -> String {
         let text = |expr: &Expr| source.get(expr.span.clone()).unwrap_or_default().to_owned();

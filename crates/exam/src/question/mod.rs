@@ -7,6 +7,7 @@ mod domain;
 mod library;
 mod mistake;
 mod prose;
+mod room;
 mod schema;
 mod set;
 

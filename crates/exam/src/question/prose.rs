@@ -56,7 +56,19 @@ pub enum Drawing {
 /// # Errors
 /// A formula that cannot be read, or one that does not end.
 pub fn prose(text: &Formula) -> Result<Vec<Paragraph>, ExprError> {
+    read(text, &mut Vec::new())
+}
+
+/// Where each formula of which prose prints the value begins in its text.
+pub(super) fn places(text: &Formula) -> Vec<usize> {
+    let mut places = Vec::new();
+    let _ = read(text, &mut places);
+    places
+}
+
+fn read(text: &Formula, places: &mut Vec<usize>) -> Result<Vec<Paragraph>, ExprError> {
     let mut paragraphs = Vec::new();
+    let mut whole = Whole { text: &text.text, from: 0, places };
     for block in text.text.split("\n\n").map(str::trim).filter(|block| !block.is_empty()) {
         let mut items: Vec<(bool, String)> = Vec::new();
         for line in block.lines().map(str::trim) {
@@ -70,14 +82,52 @@ pub fn prose(text: &Formula) -> Result<Vec<Paragraph>, ExprError> {
             }
         }
         for (item, words) in items {
-            paragraphs.push(Paragraph { item, pieces: pieces(&words, &text.text)? });
+            paragraphs.push(Paragraph { item, pieces: pieces(&words, &mut whole)? });
         }
     }
     Ok(paragraphs)
 }
 
-/// The parts of one paragraph; `whole` is the text in which errors are placed.
-fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
+/// The text in which formulas and errors are placed, read from its start to its end.
+struct Whole<'a> {
+    text: &'a str,
+    from: usize,
+    places: &'a mut Vec<usize>,
+}
+
+impl Whole<'_> {
+    /// Where a word stands that has not been passed; where lines were joined it is not found, and the last place stands for it.
+    fn find(&self, word: &str) -> usize {
+        self.text.get(self.from..).and_then(|rest| rest.find(word)).map_or(self.from, |at| self.from + at)
+    }
+
+    fn pass(&mut self, word: &str) {
+        let at = self.find(word);
+        if self.text[at..].starts_with(word) {
+            self.from = at + word.len();
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Result<Expr, ExprError> {
+        let text = text.trim();
+        let start = self.find(text);
+        let read = parse(text).map_err(|error| {
+            let span = start + error.span.start..start + error.span.end;
+            ExprError { span, ..error }
+        });
+        self.pass(text);
+        read
+    }
+
+    /// The same for a formula whose value is printed.
+    fn value(&mut self, text: &str) -> Result<Expr, ExprError> {
+        self.places.push(self.find(text.trim()));
+        self.read(text)
+    }
+}
+
+/// The parts of one paragraph.
+fn pieces(words: &str, whole: &mut Whole<'_>) -> Result<Vec<Piece>, ExprError> {
     let mut pieces = Vec::new();
     let mut rest = words;
     while let Some(at) = rest.find(['$', '`']) {
@@ -87,31 +137,30 @@ fn pieces(words: &str, whole: &str) -> Result<Vec<Piece>, ExprError> {
         let mark = if rest[at..].starts_with("$$") { "$$" } else { &rest[at..=at] };
         let inner = &rest[at + mark.len()..];
         let Some(end) = inner.find(mark) else {
-            let start = whole.find(mark).unwrap_or(0);
+            let start = whole.find(mark);
             return Err(ExprError::new(start..start + 1, format!("prose: expected a closing `{mark}`, got the end")));
         };
+        whole.pass(mark);
         let formula = inner[..end].trim();
-        let read = |text: &str| {
-            parse(text.trim()).map_err(|error| {
-                let start = whole.find(text.trim()).unwrap_or(0);
-                ExprError { span: start + error.span.start..start + error.span.end, ..error }
-            })
-        };
         let first = formula.chars().next().filter(|first| "=#~".contains(*first));
         let value = formula.strip_prefix(['=', '#', '~']).unwrap_or(formula);
-        let drawn = |drawing| -> Result<Piece, ExprError> {
+        let mut drawn = |drawing| -> Result<Piece, ExprError> {
             let mut all = value.split(';');
-            let expr = read(all.next().unwrap_or_default())?;
+            let expr = whole.value(all.next().unwrap_or_default())?;
             Ok(Piece::Figure(Plot { drawing, names: all.map(|name| name.trim().to_owned()).collect() }, expr))
         };
         pieces.push(match (mark, first) {
-            ("`", _) => Piece::Code(inner[..end].to_owned()),
-            ("$$", _) => Piece::Equations(formula.split(';').map(read).collect::<Result<_, _>>()?),
+            ("`", _) => {
+                whole.pass(&inner[..end]);
+                Piece::Code(inner[..end].to_owned())
+            }
+            ("$$", _) => Piece::Equations(formula.split(';').map(|one| whole.value(one)).collect::<Result<_, _>>()?),
             (_, Some('#')) => drawn(Drawing::Heat)?,
             (_, Some('~')) => drawn(Drawing::Curves)?,
-            (_, Some(_)) => Piece::Value(read(value)?),
-            (_, None) => Piece::Formula(read(formula)?),
+            (_, Some(_)) => Piece::Value(whole.value(value)?),
+            (_, None) => Piece::Formula(whole.read(formula)?),
         });
+        whole.pass(mark);
         rest = &inner[end + mark.len()..];
     }
     if !rest.is_empty() {
@@ -164,5 +213,10 @@ mod tests {
         assert_eq!((open.span.start, open.message.contains("closing `$`")), (3, true));
         let bad = prose(&formula("so $X +$ is")).unwrap_err();
         assert_eq!(bad.span.start, 7);
+        // A name that stood in words before, or in a formula before.
+        let later = prose(&formula("Let X be $X$.\n\nThen $X$ and\n$=X +$ end")).unwrap_err();
+        assert_eq!(later.span.start, 33);
+        let text = "One $=X$, one\n$X$.\n\n$$X; Y$$\n\n- `X` $#X; a map$";
+        assert_eq!(places(&formula(text)), [6, 22, 25, 38]);
     }
 }

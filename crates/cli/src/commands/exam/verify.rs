@@ -55,6 +55,7 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
         wrong.extend(differing(key, &file, &catalog));
         let present = ["student", "key"].map(|name| names(folder, name)).concat();
         wrong.extend(surplus(key, exam, present.iter().map(String::as_str)));
+        wrong.extend(linked(folder, &present));
     }
     for reason in &wrong {
         say!("wrong  {reason}");
@@ -83,6 +84,13 @@ fn names(folder: &Path, inner: &str) -> Vec<String> {
         entries.map(|entry| format!("{inner}/{}", entry.file_name().to_string_lossy())).collect();
     all.sort();
     all
+}
+
+/// What is a link where a file or a folder of the exam should be: what it leads to may change after it was verified.
+fn linked(folder: &Path, present: &[String]) -> Vec<String> {
+    let is_link = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_symlink());
+    let all = ["student", "key"].into_iter().chain(present.iter().map(String::as_str));
+    all.filter(|name| is_link(name)).map(|name| format!("{name}: expected a file of its own, got a link")).collect()
 }
 
 /// Files of keys that others than their owner can read, with their mode.
