@@ -6,8 +6,8 @@ use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning, Output, Response,
-    Target, Tensor, Verdict,
+    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Evidence, Execution, Matrices, Meaning, Output,
+    Response, Target, Tensor, Verdict,
 };
 
 /// Two calls, the second with twice the values.
@@ -28,6 +28,11 @@ impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
 }
 
 fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
+    let (verdict, evidence) = verdict_by(LAW, 1, habit);
+    (verdict, evidence.map(|evidence| evidence.place).unwrap_or_default())
+}
+
+fn verdict_by(law: &str, n_q: usize, habit: impl Fn(usize, Output) -> Response) -> (Verdict, Option<Evidence>) {
     let matrices = |rows: usize, data: &[f64]| {
         let cols = data.len() / rows;
         Binding::Matrices(Matrices { batch: Some(1), heads: Some(1), rows, cols, data: data.to_vec() })
@@ -35,20 +40,20 @@ fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
     let case = Case {
         law: "x".to_owned(),
         dtype: Dtype::Float32,
-        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 2, d_k: 1, d_v: 1 },
+        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q, n_k: 2, d_k: 1, d_v: 1 },
         options: CallOptions::default(),
         bindings: [
-            ("Q".to_owned(), matrices(1, &[1.0])),
+            ("Q".to_owned(), matrices(n_q, &vec![1.0; n_q])),
             ("K".to_owned(), matrices(2, &[1.0, 0.5])),
             ("V".to_owned(), matrices(2, &[1.0, 3.0])),
         ]
         .into(),
     };
-    let law = CheckedLaw::from_yaml("x.yaml", LAW).unwrap_or_else(|error| panic!("{error}"));
+    let law = CheckedLaw::from_yaml("x.yaml", law).unwrap_or_else(|error| panic!("{error}"));
     let (catalog, meaning) = (Catalog::embedded().unwrap(), Meaning::standard());
     let judge = Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
     let outcome = evaluate(&law, &case, judge, &mut Habit(0, habit)).unwrap();
-    (outcome.verdict, outcome.evidence.map(|evidence| evidence.place).unwrap_or_default())
+    (outcome.verdict, outcome.evidence)
 }
 
 fn output(output: Output) -> Response {
@@ -132,4 +137,33 @@ fn the_side_that_is_wrong_is_what_came() {
     assert_eq!((found, place.starts_with("2 * attention(Q, K, V) at")), (Verdict::Fail, true), "{place}");
     let (found, place) = wrong(true);
     assert_eq!((found, place.starts_with("attention(Q, K, 2 * V) at")), (Verdict::Fail, true), "{place}");
+}
+
+/// Where calls of both sides are wrong, the entry shown is that of the side that is wrong there.
+#[test]
+fn the_entry_that_is_wrong_is_what_came() {
+    let law = LAW.replace(
+        "2 * attention(Q, K, V) == attention(Q, K, 2 * V)",
+        "attention(Q, K, 2 * V) == 2 * attention(Q, K, V)",
+    );
+    let (found, evidence) = verdict_by(&law, 2, |_, mut right| {
+        let (row, error) = if right.output.data[0] > 2.0 { (0, 0.125) } else { (1, 1.0) };
+        right.output.data[row] += error;
+        output(right)
+    });
+    let Evidence { place, expected, .. } = evidence.unwrap();
+    assert_eq!((found, place.as_str()), (Verdict::Fail, "2 * attention(Q, K, V) at [b=0, h=0, i=1, c=0]"));
+    assert!(expected.contains("(attention(Q, K, 2 * V))"), "{expected}");
+}
+
+/// Neither of two answers to one call is what was expected, but the right one.
+#[test]
+fn what_differs_from_call_to_call_is_told_beside_the_exact_value() {
+    let (found, evidence) = verdict_by(LAW, 1, |n, mut right| {
+        right.output.data[0] = if n % 2 == 1 { -1.0 } else { -0.5 };
+        output(right)
+    });
+    let Evidence { expected, got, .. } = evidence.unwrap();
+    assert_eq!((found, got.as_str()), (Verdict::Nondet, "-1, then -0.5"));
+    assert!(expected.starts_with("1.7") && expected.ends_with(" every time"), "{expected}");
 }
