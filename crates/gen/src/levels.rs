@@ -2,7 +2,7 @@
 
 use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values};
 
-use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
+use crate::choice::{AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
 use crate::cover::{Factor, Row};
 use crate::plan::CasePlan;
 use crate::source::Source;
@@ -28,10 +28,19 @@ pub(crate) struct Levels {
     values: Vec<Values>,
     scales: Vec<ScaleChoice>,
     causal: bool,
+    /// What every case has.
+    always: Always,
     masks: Vec<MaskPattern>,
     mask_forms: Vec<BroadcastForm>,
     bias_forms: Vec<BroadcastForm>,
     extension: Option<Extension>,
+}
+
+/// Constants of a target, as far as a law ranges over them.
+#[derive(Clone, Copy, Default)]
+struct Always {
+    causal: bool,
+    softcap: Option<SoftcapChoice>,
 }
 
 /// What an extended covering array ranges over besides.
@@ -58,7 +67,17 @@ impl Levels {
                 shapes.push(dims);
             }
         }
-        let scales = ScaleChoice::ALL
+        let fit = suite.fit.as_ref();
+        let own = fit.and_then(|fit| fit.scale).filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
+        let all = own.map_or(ScaleChoice::ALL.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
+        let always = Always {
+            causal: fit.is_some_and(|fit| fit.causal) && has(CallOption::Causal),
+            softcap: fit
+                .and_then(|fit| fit.softcap)
+                .filter(|_| has(CallOption::Softcap))
+                .map(|x| SoftcapChoice::Own(Number::new(x))),
+        };
+        let scales = all
             .into_iter()
             .filter(|scale| match scale {
                 ScaleChoice::Default => true,
@@ -72,7 +91,8 @@ impl Levels {
             shapes,
             values: usage.families(&suite.values),
             scales,
-            causal: has(CallOption::Causal),
+            causal: has(CallOption::Causal) && !always.causal,
+            always,
             masks: if masked { distinct(&suite.masks) } else { Vec::new() },
             mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
             bias_forms: list(CallOption::Bias, &suite.broadcast),
@@ -94,7 +114,10 @@ impl Levels {
         );
         let extension = Extension {
             plain_values: plain.values.len(),
-            softcaps: allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            softcaps: match plain.always.softcap {
+                Some(_) => Vec::new(),
+                None => allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            },
             windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
             sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
             slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
@@ -174,10 +197,13 @@ impl Levels {
             dims,
             law_dims: law_dims.collect(),
             scale: self.scales[level(SCALE)],
-            causal: level(CAUSAL) == 1,
+            causal: self.always.causal || level(CAUSAL) == 1,
             mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
             bias: optional(BIAS).map(|form| self.bias_forms[form]),
-            softcap: extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?])),
+            softcap: self
+                .always
+                .softcap
+                .or_else(|| extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?]))),
             window: window.map(|choice| choice.window(dims.n_k, &mut Source(seed).draws("window"))),
             sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
             alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),
