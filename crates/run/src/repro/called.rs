@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{Call, Mask};
+use qkvet_spec::{Call, Mask, Meaning};
 use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, LibraryCaller, OnnxCaller, PythonCaller};
@@ -154,6 +154,14 @@ impl Called {
     /// Whether some calls may be put as views.
     pub(crate) fn takes_views(&self) -> bool {
         matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
+    }
+
+    /// The same, told that the target follows `meaning`.
+    pub(crate) fn taking(&self, meaning: &Meaning) -> Self {
+        match self {
+            Self::Onnx(called) => Self::Onnx(CalledOnnx { mask: meaning.mask, ..called.clone() }),
+            other => other.clone(),
+        }
     }
 
     /// Whether calls without a mask are put with one that is true everywhere.
