@@ -433,7 +433,7 @@ fn two_conventions_of_one_model_are_named_together() {
         }
     }
     let probed = run(folder.path(), &["probe", "onnx:hides_nan.onnx"]);
-    probed.expect(0, &["mask=true-hides", "empty_row=nan", "default_scale"]);
+    probed.expect(0, &["true-hides (standard: true-attends) decided", "nan (standard: zero)", "default_scale"]);
     assert!(!probed.stdout.contains("needs 0.5, got NaN"), "{}", probed.stdout);
 }
 
@@ -444,7 +444,14 @@ fn a_finding_under_an_undeclared_convention_is_replayed_under_it() {
         return;
     }
     let folder = models();
-    let report = check(folder.path(), "onnx:hides_wrong.onnx", &[]).expect(1, &[]).json();
+    let whole = check(folder.path(), "onnx:hides_wrong.onnx", &[]);
+    // Shards ask the same, and keep apart what was put with either mask.
+    for shard in ["1/2", "2/2"] {
+        check(folder.path(), "onnx:hides_wrong.onnx", &["--shard", shard]).expect(1, &[]);
+    }
+    let joined = run(folder.path(), &["merge", "-q", "--format", "json", ".qkvet/shards"]);
+    assert_eq!(joined.stdout, whole.stdout, "{}", joined.stderr);
+    let report = whole.expect(1, &[]).json();
     let is_other = |finding: &&Value| finding["kind"] != "convention";
     let others: Vec<&Value> = report["findings"].as_array().expect("findings").iter().filter(is_other).collect();
     assert!(!others.is_empty(), "{:?}", titles(&report));

@@ -105,7 +105,7 @@ fn what_came_once_is_not_called_fixed() {
         (until, "FAIL", "wrong results that did not come again"),
     ] {
         let place = Place::new(NUMPY, fault);
-        let finding = place.found(&["--law", "value"]);
+        let finding = place.found(&["--law", "value", "--law", "uniform-attention"]);
         assert_eq!((text(&finding["verdict"]), text(&finding["title"])), (verdict, title), "{finding:#}");
         let replayed = place.replay(&finding);
         if verdict == "NONDET" {

@@ -158,8 +158,13 @@ fn steady(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, group: &Group<'_>) -> Resu
 
 /// Whether a case that failed is right when it is put again.
 fn right_again(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, at: usize) -> Result<bool, RunError> {
-    let verdict = pass.try_case(&scene.cases[at], scene.meaning)?.verdict;
-    Ok(matches!(verdict, Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive | Verdict::Unsupported))
+    Ok(is_right(&pass.try_case(&scene.cases[at], scene.meaning)?))
+}
+
+/// Whether nothing that came back is wrong, where something did.
+fn is_right(done: &Done) -> bool {
+    matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive)
+        || done.verdict == Verdict::Unsupported && done.asked > 1
 }
 
 fn is_relation(done: &Done) -> bool {
@@ -244,7 +249,7 @@ fn finding(
     let once = Done { once: true, ..first.clone() };
     let (case, shown) = match (&small, &again) {
         (Some(small), Some(again)) if again.verdict == group.verdict => (small, again),
-        (_, Some(again)) if again.verdict != Verdict::Skipped => (case, &once),
+        (_, Some(again)) if group.verdict == Verdict::Fail && is_right(again) => (case, &once),
         _ => (case, first),
     };
     describe(scene, pass, group, (alone, Depth::Numbers), (case, shown))
