@@ -295,7 +295,9 @@ fn a_finding_of_a_library_has_a_script() {
         let prototype = format!("void {name}({parameters})");
         let words = [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
         let report = check_in(folder.path(), library(), &words).json();
-        report["findings"][0].clone()
+        let findings = report["findings"].as_array().expect("findings");
+        // A long script is a file alone.
+        findings.iter().find(|finding| finding["script_text"].is_string()).unwrap_or(&findings[0]).clone()
     };
     let value = ["--dtype", "float32", "--suite", "smoke"];
     let inputs = ["--dtype", "float32", "--suite", "core", "--law", "inputs-unchanged"];
