@@ -292,6 +292,7 @@ fn lists_and_explanations_name_everything() {
     explain("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "cases    552"]);
     explain("CONVENTION", &["declare it", "exit code 1"]);
     explain("FIXED", &["exit code 0"]);
+    explain("UNSEEN", &["exit code 4"]);
     for name in ["memory-layout", "the result depends on how the inputs lie in memory"] {
         explain(name, &["finding memory-layout", "read through the strides"]);
     }

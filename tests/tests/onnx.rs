@@ -417,3 +417,91 @@ fn a_finding_of_a_model_has_a_script() {
     play(&["nowhere.onnx"]).expect(2, &[]);
     assert!(play(&["nowhere.onnx"]).stderr.contains("the target cannot be loaded"));
 }
+
+/// Masks of which true hides, in models that leave rows without a key to the softmax: either convention is named, and nothing else.
+#[test]
+fn two_conventions_of_one_model_are_named_together() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    for (model, rows) in [("hides_nan", "gets NaN"), ("hides_mean", "gets the mean of all values")] {
+        let target = format!("onnx:{model}.onnx");
+        let report = check(folder.path(), &target, &[]).expect(1, &[]).json();
+        let titles = titles(&report);
+        assert!(titles.len() == 2 && titles.iter().all(|title| title.contains("undeclared convention")), "{titles:?}");
+        assert!(titles.iter().any(|title| title.contains("true in the boolean mask hides the key")), "{titles:?}");
+        assert!(titles.iter().any(|title| title.ends_with(rows)), "{titles:?}");
+        for finding in report["findings"].as_array().expect("findings") {
+            let case = finding["witness"]["case"].as_str().expect("a case");
+            run(folder.path(), &["replay", case]).expect(1, &["FAIL"]);
+        }
+    }
+    let probed = run(folder.path(), &["probe", "onnx:hides_nan.onnx"]);
+    probed.expect(0, &["true-hides (standard: true-attends) decided", "nan (standard: zero)", "default_scale"]);
+    assert!(!probed.stdout.contains("needs 0.5, got NaN"), "{}", probed.stdout);
+}
+
+/// What is found once masks are known to hide is replayed as it was found.
+#[test]
+fn a_finding_under_an_undeclared_convention_is_replayed_under_it() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let whole = check(folder.path(), "onnx:hides_wrong.onnx", &[]);
+    // Shards ask the same, and keep apart what was put with either mask.
+    for shard in ["1/2", "2/2"] {
+        check(folder.path(), "onnx:hides_wrong.onnx", &["--shard", shard]).expect(1, &[]);
+    }
+    let joined = run(folder.path(), &["merge", "-q", "--format", "json", ".qkvet/shards"]);
+    assert_eq!(joined.stdout, whole.stdout, "{}", joined.stderr);
+    let report = whole.expect(1, &[]).json();
+    let is_other = |finding: &&Value| finding["kind"] != "convention";
+    let others: Vec<&Value> = report["findings"].as_array().expect("findings").iter().filter(is_other).collect();
+    assert!(!others.is_empty(), "{:?}", titles(&report));
+    for finding in others {
+        run(folder.path(), &["replay", finding["witness"]["case"].as_str().expect("a case")]).expect(1, &["FAIL"]);
+        let script = folder.path().join(finding["script"].as_str().expect("a script"));
+        python_in(folder.path(), &script, &[]).expect(1, &["FAIL"]);
+        python_in(folder.path(), &script, &["hides.onnx"]).expect(0, &["FIXED"]);
+    }
+}
+
+/// Masks with one row of keys for each item, of truth values and of whole numbers.
+#[test]
+fn masks_of_keys_are_put_as_the_model_takes_them() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    let declared = ["--convention", "empty-row=nan"];
+    for model in ["keys", "padding"] {
+        let report = check(folder.path(), &format!("onnx:{model}.onnx"), &declared).expect(0, &[]).json();
+        let of_mask = report["coverage"]["options"]["mask"].as_u64();
+        assert!(of_mask > Some(5) && count(&report, "PASS") > 50, "{model} {of_mask:?}: {}", report["counts"]);
+        assert_eq!(count(&report, "REFUSED"), 0, "{model}");
+    }
+    let wrong = check(folder.path(), "onnx:padding_wrong.onnx", &declared).expect(1, &[]).json();
+    assert!(!titles(&wrong).is_empty());
+    let told = run(folder.path(), &["check", "onnx:padding.onnx", "--suite", "smoke", "--dtype", "float32"]);
+    told.expect(1, &["mask as attention_mask int64 (*, *)", "masks b 1 1 j"]);
+}
+
+/// A softcap and a scale that are constants of the model are those of every case that can have them.
+#[test]
+fn cases_have_the_constants_of_the_model() {
+    if !has_python() {
+        return;
+    }
+    let folder = models();
+    for (model, always) in [("capped", "always softcap=5"), ("scaled", "always scale=0.3"), ("causal", "always causal")]
+    {
+        let target = format!("onnx:{model}.onnx");
+        let finished = check(folder.path(), &target, &["--convention", "causal=upper-left"]);
+        let report = finished.expect(0, &[]).json();
+        assert!(count(&report, "PASS") > 20, "{model}: {}", report["counts"]);
+        let told = run(folder.path(), &["check", &target, "--suite", "smoke", "--dtype", "float32"]);
+        assert!(format!("{}{}", told.stdout, told.stderr).contains(always), "{}", told.stderr);
+    }
+}

@@ -61,10 +61,13 @@ pub fn cause<'a>(
     for cause in causes.iter_mut().take_while(|cause| cause.explained.len() == most) {
         cause.contradicted = passing.iter().filter(|case| contradicts(case, base, &cause.faults)).count();
     }
-    // Whatever is wrong in some rows looks as if they had not been written, so that what is right in them counts.
+    // Whatever is wrong in some rows looks as if they had not been written, and NaN for whatever reason as if something had overflowed, so
+    // that what is right in them counts.
     let is_refuted = |cause: &Cause<'_>| {
-        cause.faults.iter().any(|fault| fault.behavior == Some(Behavior::RowsUnwritten))
-            && 2 * cause.contradicted > cause.explained.len()
+        let is_unwritten = cause.faults.iter().any(|fault| fault.behavior == Some(Behavior::RowsUnwritten));
+        let is_of_execution = cause.faults.iter().all(|fault| !fault.execution.is_empty() && fault.meaning.is_empty());
+        is_unwritten && 2 * cause.contradicted > cause.explained.len()
+            || is_of_execution && cause.contradicted > cause.explained.len()
     };
     causes.retain(|cause| !is_refuted(cause));
     causes.sort_by(|x, y| x.rank().cmp(&y.rank()));

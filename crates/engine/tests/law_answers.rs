@@ -28,12 +28,17 @@ impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
 }
 
 fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
-    let (verdict, evidence) = judged(LAW, &[1.0, 3.0], habit);
+    let (verdict, evidence) = judged(LAW, 1, &[1.0, 3.0], habit);
     (verdict, evidence.map(|evidence| evidence.place).unwrap_or_default())
 }
 
-/// One query, two keys, and values of two rows.
-fn judged(law: &str, values: &[f64], habit: impl Fn(usize, Output) -> Response) -> (Verdict, Option<Evidence>) {
+/// Queries of 1, two keys, and values of two rows.
+fn judged(
+    law: &str,
+    n_q: usize,
+    values: &[f64],
+    habit: impl Fn(usize, Output) -> Response,
+) -> (Verdict, Option<Evidence>) {
     let matrices = |rows: usize, data: &[f64]| {
         let cols = data.len() / rows;
         Binding::Matrices(Matrices { batch: Some(1), heads: Some(1), rows, cols, data: data.to_vec() })
@@ -41,10 +46,10 @@ fn judged(law: &str, values: &[f64], habit: impl Fn(usize, Output) -> Response) 
     let case = Case {
         law: "x".to_owned(),
         dtype: Dtype::Float32,
-        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 2, d_k: 1, d_v: values.len() / 2 },
+        dims: Dims { b: 1, h_q: 1, h_k: 1, n_q, n_k: 2, d_k: 1, d_v: values.len() / 2 },
         options: CallOptions::default(),
         bindings: [
-            ("Q".to_owned(), matrices(1, &[1.0])),
+            ("Q".to_owned(), matrices(n_q, &vec![1.0; n_q])),
             ("K".to_owned(), matrices(2, &[1.0, 0.5])),
             ("V".to_owned(), matrices(2, values)),
         ]
@@ -149,11 +154,11 @@ fn a_norm_that_is_too_large_shows_the_entry_that_is() {
     );
     assert_ne!(law, LAW);
     let values = [1e6, 1.0, 1e6, 1.0];
-    let (found, _) = judged(&law, &values, |_, right| output(right));
+    let (found, _) = judged(&law, 1, &values, |_, right| output(right));
     assert_eq!(found, Verdict::Pass);
     // The entry of 1e6 may be off by more than this.
     let shift = 1e-4;
-    let (found, evidence) = judged(&law, &values, |_, mut right| {
+    let (found, evidence) = judged(&law, 1, &values, |_, mut right| {
         right.output.data[1] += shift;
         output(right)
     });
@@ -163,4 +168,33 @@ fn a_norm_that_is_too_large_shows_the_entry_that_is() {
     let got: f64 = evidence.got.split(' ').next().unwrap().parse().unwrap();
     assert!((got - shift).abs() < 1e-6, "{}", evidence.got);
     assert!(evidence.ratio.unwrap() > 2.0, "{:?}", evidence.ratio);
+}
+
+/// Where calls of both sides are wrong, the entry shown is that of the side that is wrong there.
+#[test]
+fn the_entry_that_is_wrong_is_what_came() {
+    let law = LAW.replace(
+        "2 * attention(Q, K, V) == attention(Q, K, 2 * V)",
+        "attention(Q, K, 2 * V) == 2 * attention(Q, K, V)",
+    );
+    let (found, evidence) = judged(&law, 2, &[1.0, 3.0], |_, mut right| {
+        let (row, error) = if right.output.data[0] > 2.0 { (0, 0.125) } else { (1, 1.0) };
+        right.output.data[row] += error;
+        output(right)
+    });
+    let Evidence { place, expected, .. } = evidence.unwrap();
+    assert_eq!((found, place.as_str()), (Verdict::Fail, "2 * attention(Q, K, V) at [b=0, h=0, i=1, c=0]"));
+    assert!(expected.contains("(attention(Q, K, 2 * V))"), "{expected}");
+}
+
+/// Neither of two answers to one call is what was expected, but the right one.
+#[test]
+fn what_differs_from_call_to_call_is_told_beside_the_exact_value() {
+    let (found, evidence) = judged(LAW, 1, &[1.0, 3.0], |n, mut right| {
+        right.output.data[0] = if n % 2 == 1 { -1.0 } else { -0.5 };
+        output(right)
+    });
+    let Evidence { expected, got, .. } = evidence.unwrap();
+    assert_eq!((found, got.as_str()), (Verdict::Nondet, "-1, then -0.5"));
+    assert!(expected.starts_with("1.7") && expected.ends_with(" every time"), "{expected}");
 }

@@ -12,6 +12,22 @@ pub(crate) fn is_extended(option: CallOption) -> bool {
     !matches!(option, CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias)
 }
 
+/// A number that a target has as a constant, in order of its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(u64);
+
+impl Number {
+    /// The number of this value.
+    pub fn new(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+
+    /// Its value.
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
 /// The scale of a call. Each explicit one is exact in every format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScaleChoice {
@@ -27,6 +43,8 @@ pub enum ScaleChoice {
     One,
     /// 0, which is not "none given": every visible key weighs the same.
     Zero,
+    /// The one that a target has.
+    Own(Number),
 }
 
 impl ScaleChoice {
@@ -42,6 +60,7 @@ impl ScaleChoice {
             Self::Negative => Some(-0.375),
             Self::One => Some(1.0),
             Self::Zero => Some(0.0),
+            Self::Own(number) => Some(number.value()),
         }
     }
 }
@@ -55,6 +74,8 @@ pub enum SoftcapChoice {
     Half,
     /// 4.
     Four,
+    /// The one that a target has.
+    Own(Number),
 }
 
 impl SoftcapChoice {
@@ -67,6 +88,7 @@ impl SoftcapChoice {
             Self::Thirty => 30.0,
             Self::Half => 0.5,
             Self::Four => 4.0,
+            Self::Own(number) => number.value(),
         }
     }
 }

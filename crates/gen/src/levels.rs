@@ -2,7 +2,7 @@
 
 use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values};
 
-use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
+use crate::choice::{AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
 use crate::cover::{Factor, Row};
 use crate::plan::CasePlan;
 use crate::source::Source;
@@ -28,6 +28,8 @@ pub(crate) struct Levels {
     values: Vec<Values>,
     scales: Vec<ScaleChoice>,
     causal: Vec<bool>,
+    /// The softcap of every case, where a target has one.
+    softcap: Option<SoftcapChoice>,
     masks: Vec<MaskPattern>,
     mask_forms: Vec<BroadcastForm>,
     bias_forms: Vec<BroadcastForm>,
@@ -58,7 +60,14 @@ impl Levels {
                 shapes.push(dims);
             }
         }
-        let scales = ScaleChoice::ALL
+        let fit = suite.fit.as_ref();
+        let own = fit.and_then(|fit| fit.scale).filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
+        let all = own.map_or(ScaleChoice::ALL.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
+        let softcap = fit
+            .and_then(|fit| fit.softcap)
+            .filter(|_| has(CallOption::Softcap))
+            .map(|x| SoftcapChoice::Own(Number::new(x)));
+        let scales = all
             .into_iter()
             .filter(|scale| match scale {
                 ScaleChoice::Default => true,
@@ -72,11 +81,12 @@ impl Levels {
             shapes,
             values: usage.families(&suite.values),
             scales,
-            causal: match (has(CallOption::Causal), suite.fit.as_ref().is_some_and(|fit| fit.causal)) {
+            causal: match (has(CallOption::Causal), fit.is_some_and(|fit| fit.causal)) {
                 (false, _) => vec![false],
                 (true, false) => vec![false, true],
                 (true, true) => vec![true],
             },
+            softcap,
             masks: if masked { distinct(&suite.masks) } else { Vec::new() },
             mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
             bias_forms: list(CallOption::Bias, &suite.broadcast),
@@ -98,7 +108,10 @@ impl Levels {
         );
         let extension = Extension {
             plain_values: plain.values.len(),
-            softcaps: allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            softcaps: match plain.softcap {
+                Some(_) => Vec::new(),
+                None => allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            },
             windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
             sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
             slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
@@ -181,7 +194,9 @@ impl Levels {
             causal: self.causal[level(CAUSAL)],
             mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
             bias: optional(BIAS).map(|form| self.bias_forms[form]),
-            softcap: extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?])),
+            softcap: self
+                .softcap
+                .or_else(|| extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?]))),
             window: window.map(|choice| choice.window(dims.n_k, &mut Source(seed).draws("window"))),
             sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
             alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),

@@ -29,7 +29,7 @@ mod usage;
 mod validate;
 
 pub use build::build;
-pub use choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
+pub use choice::{AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 pub use domain::plan_strategy;
 pub use error::GenError;
 pub use foreign::check_call;

@@ -19,7 +19,15 @@ pub fn probe(
 ) -> Result<Probe, StartError> {
     let meaning = applied(&Meaning::standard(), declared);
     let mut open = target.kind.open(&meaning)?;
-    let probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
+    let mut probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
+    if probed.meaning.mask != meaning.mask && meaning.mask == Meaning::standard().mask && target.kind.fills_masks() {
+        // Calls without a mask were put with one that hides everything.
+        let mask = probed.meaning.mask;
+        open = target.kind.open(&Meaning { mask, ..meaning.clone() })?;
+        let calls = probed.calls;
+        probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
+        probed.calls += calls;
+    }
     Ok(assembled(&target.name, open.environment, contract, declared, probed, catalog))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Catalog, Execution, Fault, Fit, Meaning, SpecError, Target};
+use qkvet_spec::{BroadcastForm, Catalog, Execution, Fault, Fit, Meaning, SpecError, Target};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
@@ -251,6 +251,14 @@ impl TargetKind {
         match self {
             Self::Library(config) => config.fit(),
             Self::Onnx(config) => OnnxTarget::fit(config),
+            _ => None,
+        }
+    }
+
+    /// The forms of masks and biases that it is known to take; `None` if it may take all.
+    pub fn forms(&self) -> Option<Vec<BroadcastForm>> {
+        match self {
+            Self::Onnx(config) => OnnxTarget::forms(config),
             _ => None,
         }
     }

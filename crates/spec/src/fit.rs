@@ -20,7 +20,7 @@ pub enum Alike {
 }
 
 /// What every case of a suite is made to fit, so that a target of fixed shapes is not asked in vain.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
     /// Items.
@@ -50,7 +50,13 @@ pub struct Fit {
     /// Options that are combined; absent: all that a law ranges over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<CallOption>>,
-    /// Whether every case that may be causal is.
+    /// Scale of every case of a law that ranges over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Softcap of every case of a law that ranges over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softcap: Option<f64>,
+    /// Whether every case of a law that ranges over it is causal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub causal: bool,
 }
@@ -94,7 +100,7 @@ impl Fit {
 impl fmt::Display for Fit {
     /// `h_q=4 d_k=16, n_k=n_q, options causal, always causal`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, causal } = self;
+        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, scale, softcap, causal } = self;
         let names = crate::shape::DIMENSIONS;
         let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
         let fixed: Vec<String> = fixed.filter_map(|(name, n)| Some(format!("{name}={}", (*n)?))).collect();
@@ -110,8 +116,10 @@ impl fmt::Display for Fit {
                 format!("options {}", names.join(" "))
             }
         });
+        let numbers = [("scale", scale), ("softcap", softcap)];
+        let always = numbers.into_iter().filter_map(|(name, x)| Some(format!("always {name}={}", (*x)?)));
+        let always = always.chain(causal.then(|| "always causal".to_owned()));
         let fixed = (!fixed.is_empty()).then(|| fixed.join(" "));
-        let always = causal.then(|| "always causal".to_owned());
         f.write_str(&fixed.into_iter().chain(alike).chain(options).chain(always).collect::<Vec<_>>().join(", "))
     }
 }
@@ -138,5 +146,7 @@ mod tests {
         assert_eq!(fit.to_string(), "h_k=4 n_k=9, h_k=h_q, options causal");
         let always = Fit { causal: true, ..fit };
         assert_eq!(always.to_string(), "h_k=4 n_k=9, h_k=h_q, options causal, always causal");
+        let fit = Fit { scale: Some(0.25), softcap: Some(5.0), causal: true, ..Fit::default() };
+        assert_eq!(fit.to_string(), "always scale=0.25, always softcap=5, always causal");
     }
 }

@@ -74,6 +74,22 @@ pub enum BroadcastForm {
     PerKey,
 }
 
+impl BroadcastForm {
+    /// Every form.
+    pub const ALL: [Self; 5] = [Self::Full, Self::PerItem, Self::PerHead, Self::Shared, Self::PerKey];
+
+    /// Its axes, as suites name them.
+    pub fn axes(self) -> &'static str {
+        match self {
+            Self::Full => "b h i j",
+            Self::PerItem => "b 1 i j",
+            Self::PerHead => "1 h i j",
+            Self::Shared => "i j",
+            Self::PerKey => "b 1 1 j",
+        }
+    }
+}
+
 /// What is combined into cases; one file in `specs/suites/` or a file of the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -53,7 +53,8 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Res
     if suite.fit.is_none()
         && let Some(fit) = target.kind.fit()
     {
-        notices.push(format!("notice: suite {} is made to fit what the target takes: {fit}", suite.suite));
+        let masks = fit_masks(&mut suite, &target).map_or_else(String::new, |forms| format!(", masks {forms}"));
+        notices.push(format!("notice: suite {} is made to fit what the target takes: {fit}{masks}", suite.suite));
         suite.fit = Some(fit);
     }
     if let Some(Engine::Ray) = args.scale_out.engine {
@@ -68,6 +69,18 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Res
     }
     let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
     launch(catalog, subject, manner(args, target), expected).map(|summary| Ended::Run(Box::new(summary)))
+}
+
+/// Leaves the forms of masks and biases that the target takes, and names them if there were others.
+fn fit_masks(suite: &mut Suite, target: &NamedTarget) -> Option<String> {
+    let forms = target.kind.forms()?;
+    let mut kept = suite.broadcast.clone();
+    kept.retain(|form| forms.contains(form));
+    if kept.len() == suite.broadcast.len() {
+        return None;
+    }
+    suite.broadcast = if kept.is_empty() { forms } else { kept };
+    Some(suite.broadcast.iter().map(|form| form.axes()).collect::<Vec<_>>().join(" or "))
 }
 
 fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog, expected: &Expected) -> Result<Ended, Failure> {

@@ -22,6 +22,9 @@ use qkvet_run::contracts::contracts;
 /// How often a case that was a finding has to be right.
 const TURNS: usize = 3;
 
+/// How often a case is asked that showed a finding at times alone.
+const MANY_TURNS: usize = 100;
+
 /// A case and what it is judged by.
 struct Again {
     case: Case,
@@ -65,23 +68,67 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let mut turn =
         || evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage);
     let mut outcome = turn()?;
-    if again.was.is_some() {
+    let mut n_calls = outcome.calls.len();
+    if let Some(was) = &again.was {
         // A target may be right at first, and wrong once it was called.
-        for _ in 1..TURNS {
-            outcome = if no_longer_shows(&outcome) { turn()? } else { break };
+        for _ in 1..if was.is_fleeting() { MANY_TURNS } else { TURNS } {
+            if !is_right(&outcome) {
+                break;
+            }
+            outcome = turn()?;
+            n_calls += outcome.calls.len();
         }
     }
-    show(&again, contract, &outcome);
+    let now = again.was.as_ref().and_then(|was| Now::of(was, &outcome, n_calls));
+    show(&again, contract, &outcome, now);
     let verdict = outcome.verdict;
     Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
         TARGET
     } else if verdict.is_finding() {
         FINDINGS
-    } else if verdict.is_checked() || again.was.is_some() && no_longer_shows(&outcome) {
-        HELD
     } else {
-        NOTHING
+        match now {
+            Some(Now::Fixed) => HELD,
+            Some(Now::Unseen(_) | Now::Unasked) => NOTHING,
+            None if verdict.is_checked() => HELD,
+            None => NOTHING,
+        }
     }))
+}
+
+/// What became of a finding that does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Now {
+    /// Everything that decided then is right.
+    Fixed,
+    /// Right in so many calls, of a finding that showed at times alone.
+    Unseen(usize),
+    /// A call that decided then was declined.
+    Unasked,
+}
+
+impl Now {
+    /// Whether calls decided that were declined then is not asked: as many have to be answered as then.
+    fn of(was: &StoredFinding, outcome: &Outcome, n_calls: usize) -> Option<Self> {
+        if is_right(outcome) && was.is_fleeting() {
+            return Some(Self::Unseen(n_calls));
+        }
+        match outcome.verdict {
+            Verdict::Pass => Some(Self::Fixed),
+            Verdict::Unsupported if was.calls > 0 && outcome.calls.len() >= was.calls => Some(Self::Fixed),
+            Verdict::Unsupported | Verdict::Refused => Some(Self::Unasked),
+            _ => None,
+        }
+    }
+
+    /// The word before the law, in place of the verdict.
+    fn word(self, verdict: Verdict) -> &'static str {
+        match self {
+            Self::Fixed => "FIXED",
+            Self::Unseen(_) => "UNSEEN",
+            Self::Unasked => verdict.word(),
+        }
+    }
 }
 
 /// The flag's `qkvet.yaml`, else the one that declared the target then, where it is still there.
@@ -168,18 +215,28 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
     Ok(Again { case, law, target, conventions, contracts, was: None })
 }
 
-/// Whether what was answered is right: also where a later call of the case is declined, as it was when the case was found.
-fn no_longer_shows(outcome: &Outcome) -> bool {
+/// Whether what was answered is right, where something was: a later call of the case may be declined.
+fn is_right(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::Pass || outcome.verdict == Verdict::Unsupported && !outcome.calls.is_empty()
 }
 
-fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
+fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>) {
     let law = &again.law;
-    let fixed = again.was.as_ref().filter(|_| no_longer_shows(outcome));
-    let word = if fixed.is_some() { "FIXED" } else { outcome.verdict.word() };
+    let word = now.map_or(outcome.verdict.word(), |now| now.word(outcome.verdict));
     say!("{word}  {}: {}", law.law.law, law.law.title);
-    if let Some(was) = fixed {
+    if let (Some(was), Some(now)) = (&again.was, now) {
         say!("  was       {}  {}", was.verdict, was.title);
+        match now {
+            Now::Fixed => {}
+            Now::Unseen(n) => {
+                say!("  now       not seen again in {n} calls, which proves nothing: it showed at times alone");
+            }
+            Now::Unasked => {
+                say!(
+                    "  now       cannot be judged: the target declines a call that it answered, or was to answer, then"
+                );
+            }
+        }
     }
     say!("  case      {} on {}", case_id(&again.case), again.target.name);
     if !again.conventions.is_empty() {
@@ -192,7 +249,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome) {
     for record in outcome.calls.iter().filter(|record| record.output.handling.strides == Strides::Transposed) {
         say!("  views     {}: heads and positions lie exchanged in memory", record.label);
     }
-    if let Some(evidence) = &outcome.evidence {
+    if let (Some(Now::Fixed | Now::Unseen(_)), Some(evidence)) = (now, &outcome.evidence) {
+        say!("  unasked   {}: {}, as then", evidence.place, evidence.got);
+    } else if let Some(evidence) = &outcome.evidence {
         say!("  at        {}", evidence.place);
         say!("  expected  {}", evidence.expected);
         say!("  got       {}", evidence.got);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use qkvet_spec::{BoolTensor, Call, Dtype, Evidence, Output, Tensor, Verdict, tell_shape};
 
 use super::matrices::BallMatrices;
-use super::relation::{Decision, Relation, Sides, decide};
+use super::relation::{Decision, Relation, Sides, decide, is_equal};
 use crate::ball::Ball;
 use crate::format::is_representable;
 use crate::interpret::Expected;
@@ -154,6 +154,13 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
         evidence.relation = false;
     }
     decision
+}
+
+/// Whether one element of a result lies where it may.
+pub(super) fn is_element_right(result: CallResult<'_>, expected: &Expected, at: usize) -> bool {
+    let Some(tensor) = result.tensor() else { return false };
+    let (got, exact) = (target_balls(tensor, expected), exact_balls(expected));
+    got.data.get(at).zip(exact.data.get(at)).is_some_and(|(got, exact)| is_equal(*got, *exact))
 }
 
 /// Whether every verdict on the results of a call, if it returned what `expect` says, is as it should be.

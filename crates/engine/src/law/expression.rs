@@ -6,7 +6,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{Evidence, Verdict, tell_shape};
 
 use super::evaluate::{Evaluator, Stop};
-use super::relation::{Decision, Relation, Sides, decide};
+use super::relation::{Decision, Relation, Sides, decide_at};
 use super::value::Value;
 use crate::ball::Ball;
 
@@ -40,12 +40,22 @@ impl Evaluator<'_> {
         match op {
             BinaryOp::Eq | BinaryOp::SameBits => {
                 let relation = if *op == BinaryOp::Eq { Relation::Equal } else { Relation::SameBits };
-                let decision = self.relate(relation, (&x, &x_text), (&y, &y_text))?;
-                // Either side may be shown as what came: the one that is wrong by itself.
+                let (decision, shown) = self.relate_at(relation, (&x, &x_text), (&y, &y_text))?;
+                // Either side may be shown as what came: the one that is wrong by itself, as a whole or in the entry shown.
+                let is_left_right = match (&x, shown) {
+                    (Value::Returned(call), Some(at)) => {
+                        decision.verdict == Verdict::Fail && self.session.is_right_at(*call, at)
+                    }
+                    _ => false,
+                };
                 let is_right_wrong = decision.verdict == Verdict::Fail
                     && !self.session.has_wrong(calls(&x, first..second))
                     && self.session.has_wrong(calls(&y, second..self.session.records.len()));
-                if is_right_wrong { self.relate(relation, (&y, &y_text), (&x, &x_text)) } else { Ok(decision) }
+                if is_right_wrong || is_left_right {
+                    self.relate(relation, (&y, &y_text), (&x, &x_text))
+                } else {
+                    Ok(decision)
+                }
             }
             BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
             BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
@@ -75,9 +85,21 @@ impl Evaluator<'_> {
     }
 
     fn relate(&mut self, relation: Relation, left: (&Value, &str), right: (&Value, &str)) -> Result<Decision, Stop> {
+        Ok(self.relate_at(relation, left, right)?.0)
+    }
+
+    /// The decision, and which entry of the left side it shows, if that has as many as are compared.
+    fn relate_at(
+        &mut self,
+        relation: Relation,
+        left: (&Value, &str),
+        right: (&Value, &str),
+    ) -> Result<(Decision, Option<usize>), Stop> {
         let (x, y) = (self.matrices(left.0)?, self.matrices(right.0)?);
+        let n = x.data.len();
         let (x, y) = self.align(x, y)?;
-        Ok(decide(relation, &x, &y, &Sides { left: left.1, right: right.1 }))
+        let (decision, shown) = decide_at(relation, &x, &y, &Sides { left: left.1, right: right.1 });
+        Ok((decision, shown.filter(|_| x.data.len() == n && y.data.len() == n)))
     }
 
     /// The source text of a subexpression.

@@ -12,6 +12,7 @@ mod matrices;
 mod reading;
 mod refusal;
 mod relation;
+mod same;
 mod session;
 mod value;
 

@@ -107,6 +107,11 @@ fn equal(x: Ball, y: Ball) -> (Verdict, f64) {
     grade(gap.distance, gap.hard, gap.soft)
 }
 
+/// Whether two numbers may be the same.
+pub(super) fn is_equal(x: Ball, y: Ball) -> bool {
+    equal(x, y).0 != Verdict::Fail
+}
+
 /// `x <= y` for one entry; the margin counts only what exceeds.
 fn at_most(x: Ball, y: Ball) -> (Verdict, f64) {
     if x.mid.is_nan() && y.mid.is_nan() {
@@ -144,6 +149,17 @@ pub(super) struct Sides<'a> {
 
 /// Decides a relation entry by entry; leads and extents must already agree.
 pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatrices, sides: &Sides<'_>) -> Decision {
+    decide_at(relation, left, right, sides).0
+}
+
+/// The same, and which entry is shown.
+pub(super) fn decide_at(
+    relation: Relation,
+    left: &BallMatrices,
+    right: &BallMatrices,
+    sides: &Sides<'_>,
+) -> (Decision, Option<usize>) {
+    let mut shown = None;
     let (left, right) = (left.zip(right, |x, _| x), left.zip(right, |_, y| y));
     let mut decision = Decision::pass();
     for (at, (x, y)) in left.data.iter().zip(&right.data).enumerate() {
@@ -158,11 +174,15 @@ pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatric
         if verdict != Verdict::Pass && (worst || verdict != decision.verdict) {
             let evidence = relation.evidence((*x, *y), margin, sides, &left.place(at));
             let one = Decision { verdict, margin, evidence: Some(evidence) };
-            decision = if decision.verdict == verdict { one } else { decision.and(one) };
+            let joined = if decision.verdict == verdict { one } else { decision.and(one) };
+            if joined.verdict == verdict {
+                shown = Some(at);
+            }
+            decision = joined;
         }
         decision.margin = largest;
     }
-    decision
+    (decision, shown)
 }
 
 impl Relation {

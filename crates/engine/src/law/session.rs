@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use qkvet_spec::{Call, Evidence, Response, Strides, Target, Tensor, Trouble, Verdict};
+use qkvet_spec::{Call, Evidence, Response, Strides, Target, Trouble, Verdict};
 
-use super::call::{CallRecord, all_verdicts, check_value, malformed};
-use super::relation::{Decision, show_number};
+use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
+use super::relation::{Decision, show, show_number};
+use super::same::{first_difference, is_same};
 use crate::interpret::{Expected, References};
 use crate::lowering::Want;
 
@@ -237,6 +238,13 @@ impl<'a> Session<'a> {
         calls.any(|at| check_value(self.records[at].asked(), &self.expected[at]).verdict == Verdict::Fail)
     }
 
+    /// Whether one element of the result of a call is right by itself, of as many as are compared.
+    pub(super) fn is_right_at(&self, call: usize, at: usize) -> bool {
+        self.records.get(call).zip(self.expected.get(call)).is_some_and(|(record, expected)| {
+            malformed(record.asked(), expected).is_none() && is_element_right(record.asked(), expected, at)
+        })
+    }
+
     /// What the calls' own value checks decide of the results as they are kept now.
     fn values_again(&self) -> Decision {
         let results = self.records.iter().zip(&self.expected);
@@ -246,14 +254,18 @@ impl<'a> Session<'a> {
     /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
     /// alternates may be in step with the first repetition.
     fn unrepeatable(&mut self) -> Option<Evidence> {
-        for record in &self.records {
+        for (record, expected) in self.records.iter().zip(&self.expected) {
             let mut again;
             let mut last = &record.output.output;
             for _ in 0..2 {
                 let Response::Output(output) = self.target.call(&record.call) else { break };
-                if let Some((x, y)) = first_difference(last, &output.output) {
+                if let Some((at, x, y)) = first_difference(last, &output.output) {
                     let place = format!("identical calls of {}", record.label);
-                    let evidence = Evidence::new(place, format!("{} every time", show_number(x)), show_number(y));
+                    // What came first is no more right than what came then.
+                    let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
+                    let number = exact.map_or_else(|| "the same number".to_owned(), |exact| show(*exact));
+                    let got = format!("{}, then {}", show_number(x), show_number(y));
+                    let evidence = Evidence::new(place, format!("{number} every time"), got);
                     return Some(Evidence { relation: true, ..evidence });
                 }
                 again = output.output;
@@ -285,14 +297,6 @@ enum Layouts {
     Depends(Box<Evidence>),
     /// Other results, which are wrong too.
     BothWrong(Box<OnViews>),
-}
-
-/// Whether two answers to a call have the same numbers.
-fn is_same(x: &CallRecord, y: &CallRecord) -> bool {
-    match (x.asked().tensor(), y.asked().tensor()) {
-        (Some(x), Some(y)) => x.shape == y.shape && first_difference(x, y).is_none(),
-        (x, y) => x.is_none() == y.is_none(),
-    }
 }
 
 /// Whether a verdict gives way to what is proved of the calls that were answered.
@@ -327,17 +331,10 @@ pub(super) fn no_result(place: String, response: Response) -> Decision {
     Decision { verdict, margin: 0.0, evidence: Some(evidence) }
 }
 
-/// The first elements that differ; NaN is NaN and the sign of zero does not count.
-fn first_difference(x: &Tensor, y: &Tensor) -> Option<(f64, f64)> {
-    #[expect(clippy::float_cmp, reason = "two runs of one call either agree or do not")]
-    let differ = |(x, y): &(&f64, &f64)| x != y && !(x.is_nan() && y.is_nan());
-    if x.shape == y.shape { x.data.iter().zip(&y.data).find(differ).map(|(x, y)| (*x, *y)) } else { None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output};
+    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output, Tensor};
 
     use crate::interpret::interpret;
 

@@ -1,8 +1,9 @@
 //! A call as the inputs of a model, or why the model cannot be asked it.
 
-use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Fit, Tensor};
+use qkvet_spec::{Call, CallOption, Fit, Tensor};
 
-use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side, written_out};
+use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side};
+use super::mask::{bias, key_mask, mask};
 use super::model::{Input, Model};
 use super::role::{Operator, Role};
 use crate::python::Layout;
@@ -85,8 +86,13 @@ impl Model {
             extent(role, positions).or(flat.and_then(|input| input.shape[1]))
         };
         let (h_q, h_k) = self.constants.heads.unzip();
+        // A number of a case has the format of its tensors.
+        let own = self.input(Role::Query).map(|input| input.element);
+        let is_of_cases =
+            |x: &f64| matches!(own, Some(Element::Float(dtype)) if qkvet_engine::format::is_representable(*x, dtype));
+        let scale = self.constants.scale.filter(is_of_cases).filter(|_| !self.has_fixed_width());
         let options = CallOption::ALL.into_iter().filter(|option| match option {
-            CallOption::Scale => self.input(Role::Scale).is_some(),
+            CallOption::Scale => self.input(Role::Scale).is_some() || scale.is_some(),
             CallOption::Causal => self.constants.causal == Some(true),
             CallOption::Mask => self.input(Role::Mask).is_some(),
             CallOption::Bias => self.input(Role::Bias).is_some(),
@@ -109,6 +115,8 @@ impl Model {
             d_v: wide(Role::Value, h_k),
             alike: Vec::new(),
             options: Some(options.collect()),
+            scale,
+            softcap: self.constants.softcap.filter(is_of_cases),
             causal: self.constants.causal == Some(true),
         }
     }
@@ -205,7 +213,12 @@ impl Model {
             Role::Value => Feed::float(name, &laid_out(&call.value)),
             Role::PastKey => Feed::float(name, &rows(&call.key, 0, past)),
             Role::PastValue => Feed::float(name, &rows(&call.value, 0, past)),
-            Role::Mask => Feed::bool(name, &mask(input, options, d.n_q, d.n_k, self.neutral)?),
+            Role::Mask => {
+                let is_per_key = self.is_per_key(input);
+                let put =
+                    if is_per_key { key_mask(input, call, self.neutral) } else { mask(input, call, self.neutral) };
+                Feed::truth(name, input.element, &put?)
+            }
             Role::Bias => Feed::float(name, &bias(input, call, d.n_q, d.n_k)?),
             Role::KeyLengths => match &options.key_lengths {
                 Some(lengths) => Feed::whole(name, input.element, vec![d.b], lengths),
@@ -244,44 +257,4 @@ fn number(input: &Input, x: f64) -> Result<Feed, String> {
     };
     let rounded = qkvet_engine::format::round(x, dtype);
     Ok(Feed::float(&input.name, &Tensor { dtype, shape: vec![1; input.rank()], data: vec![rounded] }))
-}
-
-/// The mask of the call, or one that hides nothing, with as many axes as the input has.
-fn mask(input: &Input, options: &CallOptions, n_q: usize, n_k: usize, shown: bool) -> Result<BoolTensor, String> {
-    let (shape, data) = match &options.mask {
-        Some(mask) => with_axes(input, written_out(&mask.shape, &mask.data, n_q, n_k))?,
-        None => neutral(input, n_q, n_k, shown),
-    };
-    Ok(BoolTensor { shape, data })
-}
-
-fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result<Tensor, String> {
-    let (shape, data) = match &call.options.bias {
-        Some(bias) => with_axes(input, written_out(&bias.shape, &bias.data, n_q, n_k))?,
-        None => neutral(input, n_q, n_k, 0.0),
-    };
-    Ok(Tensor { dtype: call.dtype(), shape, data })
-}
-
-/// With as many axes as the input has: those before the last two may come and go where they are 1.
-fn with_axes<T>(input: &Input, (shape, data): (Vec<usize>, Vec<T>)) -> Result<(Vec<usize>, Vec<T>), String> {
-    let (rank, own) = (input.rank(), shape.len());
-    if own <= rank {
-        return Ok(([vec![1; rank - own], shape].concat(), data));
-    }
-    let (outer, inner) = shape.split_at(own - rank);
-    if outer.iter().any(|n| *n != 1) {
-        let got = qkvet_spec::tell_shape(&shape);
-        return Err(format!("mask or bias of shape {got}: the model takes {}", input.tell_shape()));
-    }
-    Ok((inner.to_vec(), data))
-}
-
-/// One value everywhere, in the shape of the input where it is fixed.
-fn neutral<T: Copy>(input: &Input, n_q: usize, n_k: usize, x: T) -> (Vec<usize>, Vec<T>) {
-    let last = input.rank().saturating_sub(2);
-    let outer = input.shape.iter().take(last).map(|n| n.unwrap_or(1));
-    let shape: Vec<usize> = outer.chain([n_q, n_k]).collect();
-    let data = vec![x; shape.iter().product()];
-    (shape, data)
 }

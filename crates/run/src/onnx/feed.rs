@@ -85,8 +85,12 @@ impl Feed {
         Self { name: name.to_owned(), element: Element::Float(tensor.dtype), shape: tensor.shape.clone(), bytes }
     }
 
-    /// A tensor of truth values.
-    pub fn bool(name: &str, tensor: &BoolTensor) -> Self {
+    /// A tensor of truth values: as such, or as whole numbers, 1 for true.
+    pub fn truth(name: &str, element: Element, tensor: &BoolTensor) -> Self {
+        if matches!(element, Element::Int32 | Element::Int64) {
+            let numbers: Vec<usize> = tensor.data.iter().map(|x| usize::from(*x)).collect();
+            return Self::whole(name, element, tensor.shape.clone(), &numbers);
+        }
         let bytes = tensor.data.iter().map(|x| u8::from(*x)).collect();
         Self { name: name.to_owned(), element: Element::Bool, shape: tensor.shape.clone(), bytes }
     }

@@ -8,6 +8,9 @@ use super::feed::Element;
 use super::proto::{AttributeType, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::role::{Operator, Role};
 
+/// Said of a mask that is false everywhere where a call has none.
+pub(crate) const TRUE_HIDES: &str = " (true hides)";
+
 /// An input of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
@@ -17,6 +20,8 @@ pub struct Input {
     pub element: Element,
     /// Extents, `None` where they are free.
     pub shape: Vec<Option<usize>>,
+    /// Names of free extents that have one.
+    pub names: Vec<Option<String>>,
 }
 
 impl Input {
@@ -142,7 +147,7 @@ impl Model {
             let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
             let other = Role::by_name(input).filter(|other| is_main(*other) && is_main(*role) && other != role);
             let against = other.map_or("", |_| " (by its place, not its name)");
-            let hides = if *role == Role::Mask && !self.neutral { " (true hides)" } else { "" };
+            let hides = if *role == Role::Mask && !self.neutral { TRUE_HIDES } else { "" };
             format!("{}{named} {} {}{against}{hides}", role.name(), input.element.name(), input.tell_shape())
         });
         let constants = self.constants.describe();
@@ -210,7 +215,7 @@ fn input(info: &ValueInfoProto) -> Result<Input, ModelError> {
     };
     let (code, shape) = info.form().ok_or_else(|| wrong("another type"))?;
     let element = Element::from_code(code).ok_or_else(|| wrong(&format!("elements of type {code}")))?;
-    Ok(Input { name: info.name.clone(), element, shape: shape.ok_or_else(|| wrong("no shape"))? })
+    Ok(Input { name: info.name.clone(), element, shape: shape.ok_or_else(|| wrong("no shape"))?, names: info.names() })
 }
 
 /// The one attention node whose query, key and value are inputs of the graph.
@@ -233,6 +238,19 @@ fn by_place(
         let direct = node.input.iter().position(|name| *name == input.name);
         if let Some(role) = direct.and_then(|place| operator.role(place, input)) {
             return Ok(role);
+        }
+        if let Some(place) = direct {
+            return Err(ModelError::new(
+                format!(
+                    "input {}: expected what a call of attention has, got {} {} in place {} of {}",
+                    input.name,
+                    input.element.name(),
+                    input.tell_shape(),
+                    place + 1,
+                    node.op_type
+                ),
+                "leave it out, make it a constant of the model, or wrap the model in Python",
+            ));
         }
         let negated = negations(graph, node, &input.name).filter(|_| input.element == Element::Bool);
         let of_mask = negated.filter(|(place, _)| operator.role(*place, input) == Some(Role::Mask));

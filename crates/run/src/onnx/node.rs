@@ -179,7 +179,7 @@ fn attn_mask(call: &Call, n_q: usize, n_k: usize) -> Option<Feed> {
         (None, None) => None,
         (Some(mask), None) => {
             let (shape, data) = written_out(&mask.shape, &mask.data, queries(&mask.shape), n_k);
-            Some(Feed::bool(NAME, &BoolTensor { shape, data }))
+            Some(Feed::truth(NAME, Element::Bool, &BoolTensor { shape, data }))
         }
         (None, Some(bias)) => {
             let (shape, data) = written_out(&bias.shape, &bias.data, queries(&bias.shape), n_k);

@@ -209,6 +209,18 @@ impl ValueInfoProto {
         Self { name: name.to_owned(), r#type: Some(TypeProto { tensor_type }) }
     }
 
+    /// Names of the extents that have one.
+    pub fn names(&self) -> Vec<Option<String>> {
+        let tensor = self.r#type.as_ref().and_then(|r#type| r#type.tensor_type.as_ref());
+        let name = |dim: &DimensionProto| match &dim.value {
+            Some(Extent::Param(name)) if !name.is_empty() => Some(name.clone()),
+            _ => None,
+        };
+        tensor
+            .and_then(|tensor| tensor.shape.as_ref())
+            .map_or_else(Vec::new, |shape| shape.dim.iter().map(name).collect())
+    }
+
     /// Element format and extents; `None` for a free extent, and for a shape that is not known.
     pub fn form(&self) -> Option<(i32, Option<Vec<Option<usize>>>)> {
         let tensor = self.r#type.as_ref()?.tensor_type.as_ref()?;

@@ -52,7 +52,11 @@ impl Operator {
                 Some(Role::KeyLengths),
             ],
             Self::MultiHead => {
-                let lengths = if input.rank() == 1 { Some(Role::KeyLengths) } else { None };
+                let lengths = match input.rank() {
+                    1 => Some(Role::KeyLengths),
+                    2 => Some(Role::Mask),
+                    _ => None,
+                };
                 vec![Some(Role::Query), Some(Role::Key), Some(Role::Value), None, lengths, Some(Role::Bias)]
             }
             Self::GroupQuery => vec![

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{Call, Fit, Mask, Output, Response, Target};
+use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Response, Target};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -66,6 +66,11 @@ impl OnnxTarget {
     pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
         let model = Self::read(&config.path(), &config.constants).ok()?;
         Some(model.fit(config.layout))
+    }
+
+    /// The forms of masks and biases that the model of a file takes; `None` if it takes all.
+    pub(crate) fn forms(config: &OnnxConfig) -> Option<Vec<BroadcastForm>> {
+        Self::read(&config.path(), &config.constants).ok()?.forms()
     }
 
     /// What the model of a file takes.

@@ -8,8 +8,9 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Fit, Meaning, Response, SourcePlace, Target};
 
 use super::Joined;
-use super::recording::{contiguous_id, transposed_id};
+use super::recording::{contiguous_id, id_of, transposed_id};
 use super::response::Answered;
+use crate::onnx::TRUE_HIDES;
 use crate::python::gets_views;
 use crate::repro::Called;
 use crate::runner::StoredCall;
@@ -123,10 +124,20 @@ impl Recorded {
 
     /// A target that answers from it.
     pub(crate) fn open(self: &Arc<Self>, declared: &Meaning) -> OpenTarget {
+        self.opened(declared, false)
+    }
+
+    /// The same, as it was told to take masks otherwise.
+    pub(crate) fn open_again(self: &Arc<Self>, declared: &Meaning) -> OpenTarget {
+        self.opened(declared, true)
+    }
+
+    fn opened(self: &Arc<Self>, declared: &Meaning, has_other_masks: bool) -> OpenTarget {
         let unanswered = Arc::new(AtomicBool::new(false));
         let target = RecordedTarget {
             recorded: Arc::clone(self),
             declared: declared.clone(),
+            has_other_masks,
             given: BTreeMap::new(),
             live: None,
             ended: false,
@@ -136,7 +147,7 @@ impl Recorded {
             target: Box::new(target),
             environment: self.environment.clone(),
             unanswered: Some(unanswered),
-            called: self.called.clone(),
+            called: self.called.as_ref().map(|called| called.taking(declared)),
             fit: self.fit(),
         }
     }
@@ -145,7 +156,7 @@ impl Recorded {
     fn open_live(&self, declared: &Meaning) -> Option<OpenTarget> {
         let kind = self.live.as_ref()?;
         let opened = match kind.open(declared) {
-            Ok(open) if open.environment == self.environment => return Some(open),
+            Ok(open) if told(&open.environment) == told(&self.environment) => return Some(open),
             Ok(open) => format!(
                 "environment: expected {}, as of the shards, got {}",
                 self.environment.join("; "),
@@ -158,11 +169,18 @@ impl Recorded {
     }
 }
 
+/// What a target said of itself, without how it was told to take masks.
+fn told(environment: &[String]) -> Vec<String> {
+    environment.iter().map(|line| line.replace(TRUE_HIDES, "")).collect()
+}
+
 /// Gives the recorded answers, those to one call in order and then from the first again.
 pub struct RecordedTarget {
     recorded: Arc<Recorded>,
     /// What the live target is told that it claims to compute.
     declared: Meaning,
+    /// Whether it was given another mask where a call has none.
+    has_other_masks: bool,
     /// How often each call of this case was answered.
     given: BTreeMap<String, usize>,
     live: Option<OpenTarget>,
@@ -200,11 +218,11 @@ impl RecordedTarget {
 
 impl Target for RecordedTarget {
     fn call(&mut self, call: &Call) -> Response {
-        self.answer(call_id(call), |live| live.call(call))
+        self.answer(id_of(call_id(call), call, self.has_other_masks), |live| live.call(call))
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.answer(contiguous_id(call), |live| live.call_contiguous(call))
+        self.answer(id_of(contiguous_id(call), call, self.has_other_masks), |live| live.call_contiguous(call))
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
@@ -212,7 +230,9 @@ impl Target for RecordedTarget {
             return None;
         }
         let none = || Response::NotAsked("the target is handed no views".to_owned());
-        Some(self.answer(transposed_id(call), |live| live.call_transposed(call).unwrap_or_else(none)))
+        Some(self.answer(id_of(transposed_id(call), call, self.has_other_masks), |live| {
+            live.call_transposed(call).unwrap_or_else(none)
+        }))
     }
 
     fn puts_views(&self, call: &Call) -> bool {

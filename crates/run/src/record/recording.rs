@@ -77,10 +77,17 @@ pub(super) fn transposed_id(call: &Call) -> String {
     call_id(call) + "-transposed"
 }
 
+/// The id of a call whose mask, where it has none, is another than at first.
+pub(super) fn id_of(id: String, call: &Call, has_other_masks: bool) -> String {
+    if has_other_masks && call.options.mask.is_none() { id + "-masked" } else { id }
+}
+
 /// A target and the recording that it writes to.
 pub struct RecordingTarget {
     target: Box<dyn Target + Send>,
     recording: Recording,
+    /// Whether it is given another mask where a call has none.
+    has_other_masks: bool,
     /// Whether a process ended since the last time somebody asked.
     ended: bool,
 }
@@ -88,7 +95,12 @@ pub struct RecordingTarget {
 impl RecordingTarget {
     /// Keeps in `recording` whatever `target` answers from now on.
     pub fn new(target: Box<dyn Target + Send>, recording: Recording) -> Self {
-        Self { target, recording, ended: false }
+        Self { target, recording, has_other_masks: false, ended: false }
+    }
+
+    /// The same of a target that was told to take masks otherwise: its answers to calls without one are others.
+    pub(crate) fn of_other_masks(self) -> Self {
+        Self { has_other_masks: true, ..self }
     }
 
     fn kept(&mut self, id: String, response: Response) -> Response {
@@ -102,17 +114,17 @@ impl RecordingTarget {
 impl Target for RecordingTarget {
     fn call(&mut self, call: &Call) -> Response {
         let response = self.target.call(call);
-        self.kept(call_id(call), response)
+        self.kept(id_of(call_id(call), call, self.has_other_masks), response)
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
         let response = self.target.call_contiguous(call);
-        self.kept(contiguous_id(call), response)
+        self.kept(id_of(contiguous_id(call), call, self.has_other_masks), response)
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
         let response = self.target.call_transposed(call)?;
-        Some(self.kept(transposed_id(call), response))
+        Some(self.kept(id_of(transposed_id(call), call, self.has_other_masks), response))
     }
 
     fn puts_views(&self, call: &Call) -> bool {

@@ -35,14 +35,44 @@ def answered(x, swapped):
     return found[0], found[1], content(x)
 
 
+HELD = {}  # inputs by name: each object comes twice in a row, the second time with other numbers
+
+
+def placed(name, x):
+    held = HELD.pop(name, None)
+    try:
+        if held is not None and overwritten(held, x):
+            return held
+    except Exception:
+        pass
+    HELD[name] = x
+    return x
+
+
+def overwritten(x, other):
+    """Whether the numbers of the other array could be put into the first."""
+    if x.dtype != other.dtype or x.shape != other.shape:
+        return False
+    if hasattr(x, "copy_"):
+        if x.requires_grad or x.stride() != other.stride():
+            return False
+        x.copy_(other)
+        return True
+    if x.strides != other.strides:
+        return False
+    x[...] = other
+    return True
+
+
 CHANGED = []  # whether a layer wrote into its own inputs
 
 
 def put(call, strided):
     """The inputs, their bits before the call, and what the function returned."""
     CHANGED.clear()
-    inputs = [laid(call, name, strided) for name in ("query", "key", "value")]
-    options = {name: array(x) if is_tensor(x) else x for name, x in call["options"].items()}
+    place = (lambda _, x: x) if "layered" in globals() else placed
+    inputs = [place(name, laid(call, name, strided)) for name in ("query", "key", "value")]
+    options = {name: place(name, array(x)) if is_tensor(x) else x for name, x in call["options"].items()}
     inputs += [x for name, x in options.items() if is_tensor(call["options"][name])]
     before = [bits(x) for x in inputs]
     if LIMIT is not None:

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{Call, Fit, Mask};
+use qkvet_spec::{Call, Fit, Mask, Meaning};
 use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, LibraryCaller, OnnxCaller, PythonCaller};
@@ -159,6 +159,14 @@ impl Called {
     /// What it takes, if that is told when it starts.
     pub(crate) fn fit(&self) -> Option<Fit> {
         if let Self::Python(CalledPython { info, .. }) = self { info.fit() } else { None }
+    }
+
+    /// The same, told that the target follows `meaning`.
+    pub(crate) fn taking(&self, meaning: &Meaning) -> Self {
+        match self {
+            Self::Onnx(called) => Self::Onnx(CalledOnnx { mask: meaning.mask, ..called.clone() }),
+            other => other.clone(),
+        }
     }
 
     /// Whether calls without a mask are put with one that is true everywhere.

@@ -70,8 +70,11 @@ def invoked(given, memory):
 
 
 def ask(call):
-    """One call, exactly as qkvet made it: other numbers lay in the same memory before, which shows who keeps results by address."""
-    asked(call, True)
+    """One call, exactly as qkvet made it: other numbers lay in the same memory before, which shows who keeps results by address.
+
+    In every second turn there are none: a function that keeps results by some of their numbers would keep those."""
+    if TURN % 2 == 0:
+        asked(call, True)
     return asked(call, False)
 
 

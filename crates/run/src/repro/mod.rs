@@ -32,6 +32,12 @@ const READABLE_BYTES: usize = 200_000;
 /// Imports of the standard library; all of them, so that the parts need not agree.
 const IMPORTS: &str = include_str!("imports.py");
 
+/// How often the calls have to be right: a target may be right at first, and wrong once it was called.
+const TURNS: usize = 3;
+
+/// How often they are made where a finding comes at times alone.
+const MANY_TURNS: usize = 100;
+
 const COMPARE: &str = include_str!("compare.py");
 
 /// How a kind of target is called from a script.
@@ -95,6 +101,8 @@ pub(crate) struct Story<'a> {
     pub(crate) verdict: Verdict,
     /// Title of the finding.
     pub(crate) title: &'a str,
+    /// Whether the case shows it at times alone.
+    pub(crate) is_fleeting: bool,
     /// The target as the user wrote it.
     pub(crate) target: &'a str,
     /// Conventions that it was judged under.
@@ -109,7 +117,8 @@ pub(crate) struct Story<'a> {
     pub(crate) limit_s: f64,
 }
 
-/// The script of a finding. It ends with 1 while the finding is there and with 0 when it is not.
+/// The script of a finding. It ends with 1 while the finding is there and with 0 when it is not; with 4 where one that comes at times alone
+/// did not come.
 pub(crate) fn script(story: &Story<'_>, caller: &dyn Caller) -> String {
     let readable = written(story, caller, Style::Decimals);
     if readable.len() <= READABLE_BYTES { readable } else { written(story, caller, Style::Packed) }
@@ -157,8 +166,12 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
     lines.extend([
         String::new(),
         format!("Written by qkvet, which it does not need; it needs {}.", caller.needs()),
-        "Ends with 1 while this fails, with 0 when it no longer does, with 2 where the target cannot be loaded."
-            .to_owned(),
+        if story.is_fleeting {
+            "Ends with 1 where this fails again, with 4 where it does not, which proves nothing; with 2 where the target cannot be loaded."
+        } else {
+            "Ends with 1 while this fails, with 0 when it no longer does, with 2 where the target cannot be loaded."
+        }
+        .to_owned(),
         "Every `expected` is the exact result up to an error that is part of `allowed`; the rest of `allowed` is the"
             .to_owned(),
         "proved limit of an implementation in these formats. Each decimal reads back to the number that it stands for."
@@ -187,7 +200,7 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
         "None".to_owned()
     };
     format!(
-        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
+        "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nTURNS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
         string(story.case),
         string(story.title),
         string(&story.law.law.law),
@@ -195,6 +208,7 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
         string(format),
         python(story.verdict == Verdict::Crash && caller.is_inside()),
         python(story.verdict == Verdict::Nondet),
+        if story.is_fleeting { MANY_TURNS } else { TURNS },
     )
 }
 

@@ -86,6 +86,7 @@ fn check(python: &Path, called: &Called) {
             law,
             verdict: Verdict::Fail,
             title: "none",
+            is_fleeting: false,
             target: "a target",
             conventions: Vec::new(),
             contract,

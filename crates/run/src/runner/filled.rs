@@ -1,7 +1,8 @@
 //! Calls without a mask that were put with one, as a target that takes a mask in every call needs it.
 
-use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, explains};
+use std::borrow::Cow;
+
+use qkvet_engine::law::CallRecord;
 use qkvet_spec::{BoolTensor, CallOption, Convention, Meaning, Verdict};
 
 use super::RunConfig;
@@ -13,39 +14,36 @@ pub(super) fn is_of_masks(convention: &Convention) -> bool {
     convention.option == Some(CallOption::Mask)
 }
 
-/// Marks the failing cases whose calls are right by `meaning` for the mask that was put in place of none, and gives their numbers.
-pub(super) fn filled(
-    config: &RunConfig<'_>,
-    cases: &[Planned<'_>],
-    found: &[&Convention],
-    meaning: &Meaning,
-    done: &mut [Done],
-) -> Vec<usize> {
-    if !found.iter().any(|convention| is_of_masks(convention)) || !config.target.kind.fills_masks() {
-        return Vec::new();
-    }
-    let is_right = |done: &Done| {
-        let Some(contract) = config.contracts.get(&done.dtype) else { return false };
-        let as_put = done.calls.iter().map(with_mask);
-        !done.calls.is_empty()
-            && as_put
-                .into_iter()
-                .all(|record| explains(&record, |want| interpret(meaning, &record.call, contract, want)))
-    };
-    let mut filled = Vec::new();
-    for (at, done) in done.iter_mut().enumerate() {
-        if done.verdict == Verdict::Fail && !cases[at].uses(CallOption::Mask) && is_right(done) {
-            done.explained = true;
-            filled.push(at);
-        }
-    }
-    filled
+/// Whether the target is given another mask, where a call has none, once it is known to take masks by `found`.
+pub(super) fn changes_masks(config: &RunConfig<'_>, declared: &Meaning, found: &[&Convention]) -> bool {
+    puts_true(config, declared) && found.iter().any(|convention| is_of_masks(convention))
 }
 
-/// The call as it was put.
+/// Whether calls without a mask are put with one that is true everywhere.
+fn puts_true(config: &RunConfig<'_>, declared: &Meaning) -> bool {
+    config.target.kind.fills_masks() && declared.mask == Meaning::standard().mask
+}
+
+/// The numbers of failing cases that have no mask and are right once none is put as one that hides nothing.
+pub(super) fn filled(cases: &[Planned<'_>], before: &[Done], after: &[Done]) -> Vec<usize> {
+    let is_filled = |at: &usize| {
+        before[*at].verdict == Verdict::Fail
+            && after[*at].verdict != Verdict::Fail
+            && !cases[*at].uses(CallOption::Mask)
+    };
+    (0..cases.len()).filter(is_filled).collect()
+}
+
+/// The calls as they were put.
+pub(super) fn as_put<'a>(config: &RunConfig<'_>, declared: &Meaning, calls: &'a [CallRecord]) -> Cow<'a, [CallRecord]> {
+    if puts_true(config, declared) { calls.iter().map(with_mask).collect() } else { calls.into() }
+}
+
 fn with_mask(record: &CallRecord) -> CallRecord {
     let mut record = record.clone();
-    let shape = vec![record.call.dims().n_q, record.call.dims().n_k];
-    record.call.options.mask.get_or_insert_with(|| BoolTensor { data: vec![true; shape.iter().product()], shape });
+    if record.call.misfit().is_none() {
+        let shape = vec![record.call.dims().n_q, record.call.dims().n_k];
+        record.call.options.mask.get_or_insert_with(|| BoolTensor { data: vec![true; shape.iter().product()], shape });
+    }
     record
 }

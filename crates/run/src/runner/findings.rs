@@ -24,6 +24,8 @@ const SHRINK_BUDGET: usize = 160;
 const SHRINK_ENDS: usize = 12;
 /// Cases tried in search of one that a single convention explains.
 const MOST_TRIED: usize = 20;
+/// Members put again in search of one that still fails.
+const MOST_AGAIN: usize = 6;
 /// Findings of one verdict beyond this are counted, not shrunk.
 const MOST_SHRUNK: usize = 10;
 
@@ -115,12 +117,19 @@ fn starts_first(verdict: Verdict) -> bool {
 pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Told>, RunError> {
     let mut findings = Vec::new();
     let mut shrunk: BTreeMap<Verdict, usize> = BTreeMap::new();
-    for group in groups(scene) {
+    for mut group in groups(scene) {
         let first = group.members.first().copied().filter(|_| starts_first(group.verdict));
         let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
         let number = shrunk.entry(group.verdict).or_default();
         *number += 1;
-        let told = if group.on_views {
+        let is_asked = group.verdict == Verdict::Fail && !group.on_views && is_shrunk(&group, pass.stopped());
+        let steady = if is_asked && *number <= MOST_SHRUNK { steady(scene, pass, &group)? } else { Some(start) };
+        let start = steady.unwrap_or(start);
+        let told = if steady.is_none() {
+            group = group.of_once();
+            let once = Done { once: true, ..scene.done[start].clone() };
+            describe(scene, pass, &group, (None, Depth::Words), (&scene.cases[start], &once))?
+        } else if group.on_views {
             describe(scene, pass, &group, (None, Depth::Words), (&scene.cases[start], &scene.done[start].on_views()))?
         } else if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
             finding(scene, pass, &group, start, None)?
@@ -131,6 +140,31 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         findings.extend(told.map(|finding| (finding, group.members)));
     }
     Ok(findings)
+}
+
+/// The member to start from: the first one that fails when it is put again. `None` if none does: what they gave came of the calls before.
+fn steady(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, group: &Group<'_>) -> Result<Option<usize>, RunError> {
+    let mut left = group.members.clone();
+    for _ in 0..MOST_AGAIN {
+        let Some(at) = representative(scene, &left) else { break };
+        // Frozen cases are judged as they are, and nothing else is asked.
+        if matches!(scene.cases[at], Planned::Frozen(_)) || !right_again(scene, pass, at)? {
+            return Ok(Some(at));
+        }
+        left.retain(|other| *other != at);
+    }
+    Ok(None)
+}
+
+/// Whether a case that failed is right when it is put again.
+fn right_again(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, at: usize) -> Result<bool, RunError> {
+    Ok(is_right(&pass.try_case(&scene.cases[at], scene.meaning)?))
+}
+
+/// Whether nothing that came back is wrong, where something did.
+fn is_right(done: &Done) -> bool {
+    matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive)
+        || done.verdict == Verdict::Unsupported && done.asked > 1
 }
 
 fn is_relation(done: &Done) -> bool {
@@ -212,8 +246,10 @@ fn finding(
     let small = small.map(Planned::Plan);
     let again = small.as_ref().map(|small| pass.try_case(small, scene.meaning)).transpose()?;
     // A target that changed its mind is shown by the case as it was first seen.
+    let once = Done { once: true, ..first.clone() };
     let (case, shown) = match (&small, &again) {
         (Some(small), Some(again)) if again.verdict == group.verdict => (small, again),
+        (_, Some(again)) if group.verdict == Verdict::Fail && is_right(again) => (case, &once),
         _ => (case, first),
     };
     describe(scene, pass, group, (alone, Depth::Numbers), (case, shown))
@@ -275,7 +311,7 @@ fn describe(
         witness: Witness { case: id, call: describe_case(law, &case), inputs: describe_inputs(law, &case), token },
         evidence,
         boundary: boundary_of(scene, group),
-        reading: if group.on_views { None } else { reading(scene, pass, group) },
+        reading: if group.on_views || shown.once { None } else { reading(scene, pass, group) },
         structure: structure_of(scene, pass, group),
         cause,
         hint: group.hint.clone(),

@@ -15,6 +15,8 @@ use super::{evidence, failing};
 
 /// Title of wrong values that no fault explains.
 pub const UNEXPLAINED: &str = "wrong results that no known fault explains";
+/// Title of wrong results of cases that are right when they are put again.
+pub const ONCE: &str = "wrong results that did not come again";
 /// Cases beside a fault that are named.
 const MOST_BESIDE: usize = 3;
 /// What a target says may be long.
@@ -57,6 +59,19 @@ impl<'a> Group<'a> {
             cause: Some(cause),
             hint: Some(hint),
             ..Self::plain(Verdict::Fail, title, members)
+        }
+    }
+
+    /// The same of failures that did not come again: a fault of attention would have.
+    pub(super) fn of_once(self) -> Self {
+        Self {
+            title: ONCE.to_owned(),
+            faults: Vec::new(),
+            cause: Some(
+                "right when the same case was put again: what a call gives depends on the calls before".to_owned(),
+            ),
+            hint: Some("look for what is kept between calls, by address, shape or some of the numbers".to_owned()),
+            ..self
         }
     }
 

@@ -28,9 +28,9 @@ use crate::process::StartError;
 use crate::python::{place_of, source_place};
 use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
-use filled::filled;
+use filled::{as_put, changes_masks, filled};
 use findings::Scene;
-pub use groups::UNEXPLAINED;
+pub use groups::{ONCE, UNEXPLAINED};
 pub(crate) use groups::{cause_lines, convention_lines};
 pub use layout::LAYOUT;
 pub(crate) use layout::layout_lines;
@@ -142,11 +142,17 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     if !found.is_empty() {
         events(Event::Notice(format!("judging again as if {} were declared", store::names(&found).join(", "))));
         let under = applied(&declared, &found);
-        let mut again = pass.judge(&cases, &under, &mut |_, _| {})?;
+        let is_refilled = changes_masks(config, &declared, &found);
+        let mut other = if is_refilled { Some(pass.open_again(&under)?) } else { None };
+        other.iter_mut().for_each(|other| pass.exchange(other));
+        let again = pass.judge(&cases, &under, &mut |_, _| {})?;
+        other.iter_mut().for_each(|other| pass.exchange(other));
         if consistent(&done, &again) && settles(&found, &cases, &done, &again) {
             let scene = Scene { config, cases: &cases, done: &done, meaning: &declared, conventions: &conventions };
-            let beside = filled(config, &cases, &found, &under, &mut again);
+            let beside = if is_refilled { filled(&cases, &done, &again) } else { Vec::new() };
             explained = findings::conventions(&scene, &mut pass, &found, &beside)?;
+            // Whatever is put from now on is put as a replay under these conventions puts it.
+            other.iter_mut().for_each(|other| pass.exchange(other));
             done = again;
             meaning = under;
             conventions.extend(found);
@@ -212,10 +218,9 @@ fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Ve
     cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
-/// Numbers of the cases that failed, but for those whose cause is known: their inputs were only to lie otherwise in memory, or a convention
-/// explains them.
+/// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in memory.
 fn failing(done: &[Done]) -> Vec<usize> {
-    let is_open = |done: &Done| done.verdict == Verdict::Fail && done.right_on().is_none() && !done.explained;
+    let is_open = |done: &Done| done.verdict == Verdict::Fail && done.right_on().is_none();
     (0..done.len()).filter(|at| is_open(&done[*at])).collect()
 }
 
@@ -231,6 +236,8 @@ fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> 
     if failures.is_empty() {
         return Vec::new();
     }
+    let put: Vec<_> = failures.iter().map(|(calls, contract)| (as_put(config, declared, calls), *contract)).collect();
+    let failures: Vec<_> = put.iter().map(|(calls, contract)| (calls.as_ref(), *contract)).collect();
     conventions_that_explain(&failures, declared, config.catalog.conventions.values(), &fields)
 }
 

@@ -15,7 +15,10 @@ use super::{RunConfig, RunError};
 use crate::conventions::meaning_of;
 use crate::record::{RecordingTarget, Sharding, files_of};
 use crate::repro::Called;
-use crate::target::OpenTarget;
+use crate::target::{OpenTarget, TargetKind};
+
+/// What is wrong with the form of what is no tensor.
+const KIND: &str = "kind of result";
 
 /// One decided case. Calls are kept only where something failed.
 #[derive(Clone, Debug)]
@@ -37,21 +40,29 @@ pub(super) struct Done {
     pub(super) ended: bool,
     /// Hash of what its calls gave, if that was asked for and it passed.
     pub(super) digest: Option<String>,
-    /// Whether it failed for a convention that has a finding.
-    pub(super) explained: bool,
     /// Why a call was not made, if one was not: the target cannot be asked any more.
     pub(super) unasked: Option<String>,
+    /// How many of its calls decided: those that were answered, and the one that came to nothing.
+    pub(super) asked: usize,
+    /// Whether it was right when it was asked again.
+    pub(super) once: bool,
+}
+
+/// Targets that were opened alike.
+#[derive(Default)]
+pub(super) struct Opened {
+    workers: Vec<OpenTarget>,
+    /// How a script calls the target, if it runs in a process of its own.
+    called: Option<Called>,
 }
 
 /// The open targets of a run.
 pub(super) struct Pass<'a> {
     config: &'a RunConfig<'a>,
-    workers: Vec<OpenTarget>,
+    opened: Opened,
     store: Option<Store>,
     /// Why there is no folder for cases, if there should be one.
     unkept: Option<StoreError>,
-    /// How a script calls the target, if it runs in a process of its own.
-    called: Option<Called>,
     stopped: Option<Stopped>,
     environment: Vec<String>,
 }
@@ -66,7 +77,7 @@ impl<'a> Pass<'a> {
         }
         let declared = meaning_of(&config.conventions);
         let workers = (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
-        let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker)).collect();
+        let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
         let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
         let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config)) {
@@ -74,7 +85,24 @@ impl<'a> Pass<'a> {
             store => (store.and_then(Result::ok), None),
         };
         let called = workers.first().and_then(|worker| worker.called.clone());
-        Ok(Self { config, workers, store, unkept, called, stopped: None, environment })
+        Ok(Self { config, opened: Opened { workers, called }, store, unkept, stopped: None, environment })
+    }
+
+    /// As many targets once more, told that they follow `meaning`, by which what takes a mask in every call is given another where there is
+    /// none.
+    pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Opened, RunError> {
+        let open = || match &self.config.target.kind {
+            TargetKind::Recorded(recorded) => Ok(recorded.open_again(meaning)),
+            kind => Ok::<_, RunError>(self::recorded(self.config, kind.open(meaning)?, true)),
+        };
+        let workers = (0..self.opened.workers.len()).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+        let called = workers.first().and_then(|worker| worker.called.clone());
+        Ok(Opened { workers, called })
+    }
+
+    /// Asks the others from now on, which are given in exchange for those that were asked so far.
+    pub(super) fn exchange(&mut self, other: &mut Opened) {
+        std::mem::swap(&mut self.opened, other);
     }
 
     /// Why cases were lost, if any was.
@@ -85,7 +113,7 @@ impl<'a> Pass<'a> {
 
     /// How a script calls the target, if it runs in a process of its own.
     pub(super) fn called(&self) -> Option<&Called> {
-        self.called.as_ref()
+        self.opened.called.as_ref()
     }
 
     /// What the target told that it takes when it started.
@@ -124,7 +152,7 @@ impl<'a> Pass<'a> {
         let mut failure = None;
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
-            for (number, worker) in self.workers.iter_mut().enumerate() {
+            for (number, worker) in self.opened.workers.iter_mut().enumerate() {
                 let (send, next, halt, seen) = (send.clone(), &next, &halt, &seen);
                 scope.spawn(move || {
                     loop {
@@ -196,18 +224,22 @@ impl<'a> Pass<'a> {
     pub(super) fn try_case(&mut self, case: &Planned<'_>, meaning: &Meaning) -> Result<Done, RunError> {
         let config = self.config;
         let store = self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
-        match self.workers.first_mut() {
+        match self.opened.workers.first_mut() {
             Some(worker) => one(config, worker, case, meaning, store),
             None => skipped(config, case),
         }
     }
 }
 
-/// The target, its answers kept if the run is a shard.
-fn recorded(config: &RunConfig<'_>, open: OpenTarget) -> OpenTarget {
+/// The target, its answers kept if the run is a shard, apart from those of the first if it was opened again.
+fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTarget {
     let Some(Sharding { recording, .. }) = &config.sharding else { return open };
+    let target = RecordingTarget::new(open.target, recording.clone());
+    if is_again {
+        return OpenTarget { target: Box::new(target.of_other_masks()), ..open };
+    }
     recording.set_called(open.called.as_ref());
-    OpenTarget { target: Box::new(RecordingTarget::new(open.target, recording.clone())), ..open }
+    OpenTarget { target: Box::new(target), ..open }
 }
 
 fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunError> {
@@ -225,8 +257,9 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         handling: Handling::default(),
         ended: false,
         digest: None,
-        explained: false,
         unasked: None,
+        asked: 0,
+        once: false,
     })
 }
 
@@ -266,6 +299,8 @@ fn one(
     let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();
     let digest = hashed.then(|| outputs_digest(calls.iter().map(|record| &record.output)));
     let handling = calls.iter().map(|record| record.output.handling).fold(Handling::default(), Handling::and);
+    let of_kind = evidence.as_ref().is_some_and(|evidence| evidence.form.as_deref() == Some(KIND));
+    let asked = calls.len() + usize::from(!matches!(verdict, Verdict::Fail | Verdict::Nondet) || of_kind);
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
         id,
@@ -280,7 +315,8 @@ fn one(
         handling,
         ended,
         digest,
-        explained: false,
         unasked: None,
+        asked,
+        once: false,
     })
 }

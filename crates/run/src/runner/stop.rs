@@ -164,8 +164,9 @@ mod tests {
             handling: qkvet_spec::Handling::default(),
             ended,
             digest: None,
-            explained: false,
             unasked: None,
+            asked: 0,
+            once: false,
         }
     }
 

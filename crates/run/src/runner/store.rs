@@ -61,6 +61,19 @@ pub struct StoredFinding {
     pub verdict: Verdict,
     /// Its title.
     pub title: String,
+    /// How many calls of the case were answered, or were to be, when it was found.
+    #[serde(default)]
+    pub calls: usize,
+    /// Whether the case was right when it was asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+}
+
+impl StoredFinding {
+    /// Whether the case shows it at times alone, so that a right answer says little.
+    pub fn is_fleeting(&self) -> bool {
+        self.once || self.verdict == Verdict::Nondet
+    }
 }
 
 /// Flags of a Python target or a library that change what it is given.

@@ -55,7 +55,8 @@ pub(super) struct Trace {
 
 /// Stores the case, writes the script, and says how to see the finding again.
 pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
-    let finding = StoredFinding { verdict: seen.verdict, title: seen.title.to_owned() };
+    let Done { asked, once, .. } = *seen.shown;
+    let finding = StoredFinding { verdict: seen.verdict, title: seen.title.to_owned(), calls: asked, once };
     let kept = keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
     let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
     let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
@@ -77,7 +78,10 @@ fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Co
     }
     let views = |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
     let judge = Judge { meaning: scene.meaning, contract };
-    judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()
+    let mut calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()?;
+    // What was declined after the calls that decided is not asked again.
+    calls.truncate(seen.shown.asked.max(1));
+    Some(calls)
 }
 
 /// What is to be said of the call that decided if it was put as views. What is wrong with its answer is asked again on contiguous inputs;
@@ -191,6 +195,7 @@ fn write_script(
         law: seen.law,
         verdict: seen.verdict,
         title: seen.title,
+        is_fleeting: seen.shown.once || seen.verdict == Verdict::Nondet,
         target: &config.target.name,
         conventions: names(scene.conventions),
         contract,

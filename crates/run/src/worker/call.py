@@ -17,11 +17,18 @@ def share(array, other):
     return kind == "numpy" and sys.modules[kind].may_share_memory(array, other)
 
 
+def overlaps(array, other):
+    """Whether two arrays of a library may have a number in common."""
+    if hasattr(array, "untyped_storage") and hasattr(other, "untyped_storage"):
+        return array.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return shape_of(array) is not None and share(array, other)
+
+
 class Caller:
     """A function with what it takes. `hello`: arrays, device, layout, supports."""
 
     def __init__(self, function, name, folder, hello):
-        self.function, self.folder, self.case, self.kept = function, folder, None, None
+        self.function, self.folder, self.case, self.kept, self.held = function, folder, None, None, {}
         mask_takes_bias = bool(hello.get("mask_takes_bias"))
         self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
         self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
@@ -83,7 +90,7 @@ class Caller:
     def call(self, given, params, want, case, lies):
         """The answer to one call; a tensor is `(dtype, shape, bits)` here and there."""
         if case != self.case:
-            self.case, self.kept = case, None
+            self.case, self.kept, self.held = case, None, {}
         if lies == "contiguous" or self.is_layer or self.library.name == "jax" or not (lies or gets_views(given)):
             return self.once(given, params, want, "contiguous")
         answer = self.once(given, params, want, "transposed")
@@ -102,6 +109,8 @@ class Caller:
                     tensors[name] = self.library.swap(tensors[name])
                 if strides == "transposed":
                     tensors[name] = tensors[name].swapaxes(1, 2)
+            if not self.is_layer and len(raw) <= INLINE_LIMIT:
+                tensors[name] = self.placed(name, tensors[name])
         forms = {name: (array.dtype, tuple(array.shape)) for name, array in tensors.items()}
         named = self.keywords(tensors, params, want, given["query"][1][-1])
         inputs = [tensors[name] for name in INPUTS]
@@ -123,6 +132,8 @@ class Caller:
         try:
             answer = {"status": "ok", "tensors": self.collect(result, want)}
             reuses = self.reuses(result, answer["tensors"]["output"][2])
+            if self.held and any(overlaps(self.kept[0], array) for array in inputs if self.kept):
+                self.held = {}  # the result is an input, which has to stay as it is
             if reuses or strides != "contiguous":
                 answer["python"] = {"strides": strides, "reuses_result": reuses}
             answer["inputs_unchanged"] = getattr(self.function, "inputs_unchanged", True) and all(
@@ -133,6 +144,18 @@ class Caller:
             return {"status": "malformed", "reason": str(error)}
         except BaseException as error:  # work that a device does late fails here
             return self.failed(error, "reading the result raised ")
+
+    def placed(self, name, array):
+        """The array, or the one of the call before with its numbers: every object comes twice in a row, which shows who keeps
+        something by it or by its address."""
+        held = self.held.pop(name, None)
+        try:
+            if held is not None and self.library.overwrite(held, array):
+                return held
+        except Exception:  # the function made it what cannot be written to
+            pass
+        self.held[name] = array
+        return array
 
     def failed(self, error, before="", after=""):
         reason = text(error)

@@ -1,7 +1,7 @@
 //! Findings that no fault names.
 
 use qkvet_report::paragraph;
-use qkvet_run::runner::{LAYOUT, UNEXPLAINED};
+use qkvet_run::runner::{LAYOUT, ONCE, UNEXPLAINED};
 
 /// A finding without a code.
 pub(super) struct Uncoded {
@@ -12,7 +12,7 @@ pub(super) struct Uncoded {
     text: &'static str,
 }
 
-pub(super) const UNCODED: [Uncoded; 3] = [
+pub(super) const UNCODED: [Uncoded; 4] = [
     Uncoded {
         name: "memory-layout",
         titles: &[LAYOUT],
@@ -26,6 +26,13 @@ To do: read through the strides, or copy what is not contiguous. A function that
         text: "\
 Proved wrong, and no known fault or pair of faults gives what was returned. Such cases are one finding, unless what they have in common tells them from the rest: an option, a law.
 To do: the smallest input and the place of the wrong numbers stand in the finding; `qkvet probe` says which choices the function makes",
+    },
+    Uncoded {
+        name: "kept-between-calls",
+        titles: &[ONCE],
+        text: "\
+Proved wrong whenever it was put in a row, and right when the same case was put again after others: what a call gives depends on the calls before. No fault of attention is named, for one would have come again.
+To do: look for what is kept between calls, by address, by shape or by some of the numbers, and for buffers that are not cleared",
     },
     Uncoded {
         name: "wrong-form",

@@ -8,7 +8,7 @@ use crate::exit::{FINDINGS, HELD, NOTHING, TARGET};
 /// Words of reports and what they say.
 pub(super) fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
     let verdicts = Verdict::ALL.into_iter().map(|verdict| (verdict.word(), meaning(verdict)));
-    verdicts.chain([("CONVENTION", CONVENTION), ("FIXED", FIXED)])
+    verdicts.chain([("CONVENTION", CONVENTION), ("FIXED", FIXED), ("UNSEEN", UNSEEN)])
 }
 
 const CONVENTION: &str = "\
@@ -17,6 +17,10 @@ To do: declare it with the --convention of the hint, or in qkvet.yaml; or change
 
 const FIXED: &str = "\
 Of `qkvet replay`: the case showed a finding when it was stored, and what the target answers now is right.";
+
+const UNSEEN: &str = "\
+Of `qkvet replay`: the case showed a finding that comes at times alone, and did not in all the calls made now. What is wrong once in many calls may come later, so that this is no proof.
+To do: check the whole suite again";
 
 fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
@@ -62,6 +66,7 @@ pub(super) fn explain_word(word: &str, text: &str) {
         Some(Verdict::Pass) => HELD.to_string(),
         Some(verdict) if !verdict.is_finding() => format!("{HELD}, {NOTHING} if nothing else was checked"),
         None if word == "FIXED" => HELD.to_string(),
+        None if word == "UNSEEN" => NOTHING.to_string(),
         _ => FINDINGS.to_string(),
     };
     say!("exit code {code}");

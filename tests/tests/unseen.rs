@@ -1,0 +1,161 @@
+//! Findings that come at times alone, or that a target cannot be asked again: no replay calls them fixed.
+
+#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
+
+use std::process::Command;
+
+use qkvet_tests::{Finished, has_python, python, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NUMPY: &str = "\
+import os, time
+import numpy as np
+CALLS = 0
+def attention(query, key, value, softmax_scale, causal=False, mask=None):
+    global CALLS
+    CALLS += 1
+    work = np.float64 if query.dtype == np.float64 else np.float32
+    q, k, v = (x.astype(work) for x in (query, key, value))
+    k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
+    n_q, n_k = q.shape[2], k.shape[2]
+    allowed = np.tril(np.ones((n_q, n_k), bool), n_k - n_q if causal else n_k)
+    if mask is not None:
+        allowed = allowed & mask
+    s = np.where(allowed, q @ k.swapaxes(2, 3) * softmax_scale, -np.inf)
+    top = s.max(3, keepdims=True)
+    w = np.exp(s - np.where(top == -np.inf, 0, top))
+    total = w.sum(3, keepdims=True)
+    o = (w / np.where(total == 0, 1, total) @ v).astype(query.dtype)
+    # here
+    return o
+";
+
+const TORCH: &str = "\
+import torch
+def attention(query, key, value, scale=None, is_causal=False, attn_mask=None):
+    q, k, v = (x.transpose(1, 2) for x in (query, key, value))
+    k, v = (torch.repeat_interleave(x, q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+    s = q @ k.transpose(2, 3) * (q.shape[3] ** -0.5 if scale is None else scale)
+    n_q, n_k = s.shape[2:]
+    if is_causal:
+        s = s.masked_fill(torch.ones(n_q, n_k).tril(n_k - n_q) == 0, float('-inf'))
+    if attn_mask is not None:
+        s = s.masked_fill(~attn_mask, float('-inf'))
+    o = torch.nan_to_num(torch.softmax(s, 3)) @ v
+    # here
+    return o.transpose(1, 2)
+";
+
+/// A folder with a target.
+struct Place(TempDir);
+
+impl Place {
+    /// `fault` takes the place of the line `# here`.
+    fn new(right: &str, fault: &str) -> Self {
+        let place = Self(TempDir::new().expect("a folder"));
+        place.write(right, fault);
+        place
+    }
+
+    fn write(&self, right: &str, fault: &str) {
+        std::fs::write(self.0.path().join("target.py"), right.replace("# here", fault)).expect("a file");
+    }
+
+    /// The first finding of a check.
+    fn found(&self, args: &[&str]) -> Value {
+        let all = ["check", "target.py:attention", "--suite", "smoke", "--dtype", "float32", "-q", "--format", "json"];
+        let finished = run(self.0.path(), &[&all[..], args].concat());
+        finished.expect(1, &[]);
+        finished.json()["findings"][0].clone()
+    }
+
+    fn replay(&self, finding: &Value) -> Finished {
+        run(self.0.path(), &["replay", text(&finding["witness"]["case"])])
+    }
+
+    /// Runs the script of a finding.
+    fn play(&self, finding: &Value) -> Finished {
+        let script = self.0.path().join(text(&finding["script"]));
+        let output = Command::new(python().expect("an interpreter")).arg(script).output();
+        let output = output.unwrap_or_else(|error| panic!("python: {error}"));
+        Finished {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}"))
+}
+
+/// Nobody changed the target, and the case is right for the time being.
+#[test]
+fn what_came_once_is_not_called_fixed() {
+    if !has_python() {
+        return;
+    }
+    let once = "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); o = o + work(1)";
+    // Wrong however often it is put, until another one was.
+    let until = "last = getattr(attention, 'last', None)\n    if CALLS == 1: last = key.tobytes()\n    attention.last = last if last == key.tobytes() else None\n    if attention.last: o = o + work(1)";
+    for (fault, verdict, title) in [
+        (once, "NONDET", "the same call gave different results"),
+        (until, "FAIL", "wrong results that did not come again"),
+    ] {
+        let place = Place::new(NUMPY, fault);
+        let finding = place.found(&["--law", "value", "--law", "uniform-attention"]);
+        assert_eq!((text(&finding["verdict"]), text(&finding["title"])), (verdict, title), "{finding:#}");
+        let replayed = place.replay(&finding);
+        if verdict == "NONDET" {
+            replayed.expect(4, &["UNSEEN", "was       NONDET", "not seen again in 100 calls"]);
+            place.play(&finding).expect(4, &["UNSEEN", "not seen again in 300 calls"]);
+        } else {
+            assert!(text(&finding["cause"]).contains("depends on the calls before"), "{finding:#}");
+            // In a process of its own the case is wrong again.
+            replayed.expect(1, &["FAIL"]);
+        }
+    }
+}
+
+/// A target that cannot be asked as it was has not been mended.
+#[test]
+fn what_is_declined_now_is_not_called_fixed() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new(NUMPY, "o = o * work(1.5) if v.sum() < 0 else o");
+    let finding = place.found(&["--law", "negated-values"]);
+    place.replay(&finding).expect(1, &["FAIL"]);
+    place.write(NUMPY, "if v.sum() < 0: raise NotImplementedError('no sign')");
+    let declined = place.replay(&finding);
+    declined.expect(4, &["UNSUPPORTED", "was       FAIL", "now       cannot be judged", "no sign"]);
+    assert!(!declined.stdout.contains("FIXED"), "{}", declined.stdout);
+    place.write(NUMPY, "");
+    place.replay(&finding).expect(0, &["FIXED"]);
+}
+
+/// An object that comes again with other numbers, and one at the address of another.
+#[test]
+fn what_is_kept_by_object_or_address_is_found() {
+    if !has_python() {
+        return;
+    }
+    let law = ["--law", "key-value-permutation-invariance"];
+    for (right, key, copy, same) in [
+        (NUMPY, "id(key)", "key.copy()", "np.array_equal(kept[at], key)"),
+        (NUMPY, "key.ctypes.data", "key.copy()", "np.array_equal(kept[at], key)"),
+        (TORCH, "id(key)", "key.clone()", "kept[at].equal(key)"),
+        (TORCH, "key.data_ptr()", "key.clone()", "kept[at].equal(key)"),
+    ] {
+        let fault = format!(
+            "kept, at = attention.__dict__.setdefault('kept', {{}}), {key}\n    if at not in kept or kept[at].shape != key.shape: kept.clear(); kept[at] = {copy}\n    o = o if {same} else o * 2"
+        );
+        let place = Place::new(right, &fault);
+        let layout: &[&str] = if right == TORCH { &["--layout", "bnhd"] } else { &[] };
+        let finding = place.found(&[&law[..], layout].concat());
+        place.replay(&finding).expect(1, &[]);
+        place.play(&finding).expect(1, &[]);
+    }
+}
