@@ -17,7 +17,9 @@ pub enum SelfTestError {
     #[error("round to nearest at 1 + 2^-53: expected 1 and a larger 1 + 3·2^-54, got another rounding")]
     Rounding,
     /// Numbers below 2^−1022 are flushed to zero, or read as zero: another program may have asked the processor to.
-    #[error("{operation}: expected {expected:e}, got {got:e}, subnormal numbers are flushed to zero")]
+    #[error(
+        "{operation}: expected {expected:e}, got {got:e}, subnormal numbers are flushed to zero; torch.set_flush_denormal(True) or a library built with -ffast-math asks for that"
+    )]
     Subnormals {
         /// What was computed.
         operation: &'static str,
