@@ -65,12 +65,22 @@ pub(crate) fn half_unit(places: usize) -> Exact {
     (&Exact::from(2) * &ten_to(places)).inverse().unwrap_or_else(|_| Exact::from(0))
 }
 
+/// Whether a number has no decimals behind so many: rounded to these, up, down or to the nearest, it is itself.
+pub(crate) fn ends_within(value: &Real, places: usize) -> bool {
+    rounded(value, places).is_ok_and(|rounded| rounded.compare(value).is_ok_and(Ordering::is_eq))
+}
+
 /// Decimals that tell numbers apart before exact arithmetic has to.
 const ENOUGH: usize = 40;
 
 /// A value to 40 decimals, as a rational: at most half a unit of the last from it.
 pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
-    let digits = value.digits(ENOUGH);
+    rounded(value, ENOUGH)
+}
+
+/// A value to so many decimals, as a rational.
+fn rounded(value: &Real, places: usize) -> Result<Real, String> {
+    let digits = value.digits(places);
     let (sign, digits) = digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
     let value = decimal(digits)?;
     if sign { value.negated().map_err(|error| error.to_string()) } else { Ok(value) }

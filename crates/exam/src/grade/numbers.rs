@@ -10,7 +10,8 @@ use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{
-    Form, Layout, Node, Stated, half_unit, is_within, layout, read_expression, ungrouped, unlabelled, with_unit,
+    Form, Layout, Node, Stated, ends_within, half_unit, is_within, layout, read_expression, ungrouped, unlabelled,
+    with_unit,
 };
 use crate::question::Credit;
 
@@ -25,7 +26,7 @@ pub(super) enum Fit {
     Coarse(usize),
     /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer is.
     Vague(usize),
-    /// It is less than a unit of the last asked digit away.
+    /// It is less than a unit of the last asked digit away, and the right one goes on behind that digit.
     LastDigit,
     /// It is another number.
     Off,
@@ -66,7 +67,8 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
         }
         (Form::Decimal(stated), Some(places)) if stated >= places => {
             let unit = &half_unit(places) + &half_unit(places);
-            if is_within(&x.value, right, &unit) { Fit::LastDigit } else { Fit::Off }
+            // What ends there is not rounded, so that no way to round it gives its neighbors.
+            if !ends_within(right, places) && is_within(&x.value, right, &unit) { Fit::LastDigit } else { Fit::Off }
         }
         _ => Fit::Off,
     }
@@ -481,4 +483,29 @@ fn with_a_point(text: &str) -> Option<Stated> {
 pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &Expr) -> Option<&'a str> {
     let ExprKind::Name(name) = &of.kind else { return None };
     law.lets.iter().map(|(name, _)| name.as_str()).find(|step| step == name)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    /// No rounding makes another number of one that ends where it is asked for.
+    #[test]
+    fn the_last_digit_is_one_of_two_only_where_the_number_goes_on() {
+        for (x, right, expected) in [
+            ("0.0029", "0.003", Fit::Rounded),
+            ("0.002", "0.003", Fit::Off),
+            ("0.004", "0.003", Fit::Off),
+            ("0.0021", "0.003", Fit::Off),
+            ("0.707", "sqrt(2)/2", Fit::Rounded),
+            ("0.708", "sqrt(2)/2", Fit::LastDigit),
+            ("0.333", "1/3", Fit::Rounded),
+            ("0.334", "1/3", Fit::LastDigit),
+            ("0.332", "1/3", Fit::Off),
+        ] {
+            let right = Stated::read(right).unwrap().value;
+            assert_eq!(fit(&Stated::read(x).unwrap(), &right, Some(3)), expected, "{x}");
+        }
+    }
 }
