@@ -118,7 +118,7 @@ impl<'a> Pass<'a> {
 
     /// What the target told that it takes when it started.
     pub(super) fn fit(&self) -> Option<Fit> {
-        self.workers.first().and_then(|worker| worker.fit.clone())
+        self.opened.workers.first().and_then(|worker| worker.fit.clone())
     }
 
     pub(super) fn environment(&self) -> &[String] {
