@@ -54,7 +54,8 @@ fn index(drawn: &Drawn, name: &str) -> usize {
 }
 
 fn rows(numbers: &qkvet_exam::answer::Numbers) -> Vec<Vec<f64>> {
-    let read = |x: &String| x.parse().unwrap_or_else(|_| panic!("{x}"));
+    let whole = |x: &str| -> f64 { x.parse().unwrap_or_else(|_| panic!("{x}")) };
+    let read = |x: &String| x.split_once('/').map_or_else(|| whole(x), |(top, bottom)| whole(top) / whole(bottom));
     numbers.rows.iter().map(|row| row.iter().map(read).collect()).collect()
 }
 
