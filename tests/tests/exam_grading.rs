@@ -184,6 +184,7 @@ fn a_new_set_builds_and_verifies_as_it_is_written() {
         ("softmax_rows(S)", "softmax_row(S)", "week-3-weights.yaml:17"),
         ("points: 2", "point: 2", "week-3-weights.yaml:29"),
         ("mistake: 0.5", "mistake: 50", "expected a share from 0 to 1, got 50"),
+        ("points: 2", "points: 0", "points: expected 1 or more, got 0"),
         ("credit: 0.75", "credit: -1", "expected a share from 0 to 1, got -1"),
         ("norm_max(Q @ K.T) <= 4", "norm_max(Q @ K.T) <= X", "week-3-weights.yaml:20"),
     ] {
@@ -192,4 +193,101 @@ fn a_new_set_builds_and_verifies_as_it_is_written() {
         run(at, &["exam", "build", "week-3.yaml", "--seed", "1", "--out", "other"])
             .expect(2, &[line, "questions/week-3-weights.yaml:"]);
     }
+}
+
+/// An exam in `out`, and an answer to it in `ada.yaml`.
+fn handed_in(at: &Path) {
+    let out = at.join("out").display().to_string();
+    run(root(), &["exam", "build", "tiny-head", "--seed", "3", "--out", &out]).expect(0, &[]);
+    fs::write(at.join("ada.yaml"), "variant: 1\nstudent: Ada\nanswers:\n  1d: 1 1 2 4\n").expect("a submission");
+}
+
+#[test]
+fn results_are_written_over_nothing_but_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    handed_in(at);
+    fs::write(at.join("notes.txt"), "notes\n").expect("a file");
+    fs::write(at.join("empty.csv"), "").expect("a file");
+    fs::create_dir(at.join("results")).expect("a folder");
+    fs::write(at.join("results/Ada.json"), "{}").expect("a file");
+    let key = "out/key/tiny-head-1.json";
+    let grade = |more: &[&str]| run(at, &[&["exam", "grade", "ada.yaml", "--key", "out"], more].concat());
+    for (more, file, got) in [
+        (vec!["--out", "ada.yaml"], "ada.yaml", "a submission that was read"),
+        (vec!["--out", "out/../ada.yaml", "--format", "json"], "ada.yaml", "a submission that was read"),
+        (vec!["--out", key], key, "a key that was read"),
+        (vec!["--out", "notes.txt"], "notes.txt", "another file"),
+        (vec!["--out", "results", "--format", "gradescope"], "results/Ada.json", "another file"),
+    ] {
+        let before = fs::read(at.join(file)).expect("a file");
+        grade(&more).expect(2, &["results at ", "expected a new file", got, "hint: name another one"]);
+        assert_eq!(fs::read(at.join(file)).expect("a file"), before, "{more:?}");
+    }
+    grade(&["--out", "results"]).expect(2, &["got a folder"]);
+    // New, empty, and results of any kind.
+    for format in ["csv", "json", "csv"] {
+        grade(&["--out", "grades", "--format", format]).expect(0, &["1 graded"]);
+        grade(&["--out", "empty.csv", "--format", format]).expect(0, &["1 graded"]);
+    }
+    fs::remove_file(at.join("results/Ada.json")).expect("a file");
+    for _ in 0..2 {
+        grade(&["--out", "results", "--format", "gradescope"]).expect(0, &["1 graded"]);
+    }
+    // A result that is named as a submission is read, and kept.
+    run(at, &["exam", "grade", "grades", "--key", "out", "--out", "grades"]).expect(2, &["a submission that was read"]);
+}
+
+#[test]
+fn results_among_submissions_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    handed_in(at);
+    fs::create_dir(at.join("in")).expect("a folder");
+    fs::rename(at.join("ada.yaml"), at.join("in/ada.yaml")).expect("a submission");
+    let told = "1 submission: 1 graded, 0 not, 0 with trouble";
+    for (out, format) in [("in/grades.csv", "csv"), ("in/grades.json", "json"), ("in/each", "gradescope")] {
+        let grade = || run(at, &["exam", "grade", "in", "--key", "out", "--out", out, "--format", format]);
+        grade().expect(0, &[told]);
+        grade().expect(0, &[told, &format!("note: {out}"), "left out"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_hold_up_no_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    handed_in(at);
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(at.join(name)).status().expect("mkfifo");
+        assert!(made.success(), "{name}");
+    };
+    pipe("pipe.json");
+    pipe("out/key/tiny-head-2.json");
+    for file in ["pipe.json", "/dev/zero"] {
+        for args in [
+            vec!["check-solution", file],
+            vec!["build", file, "--out", "other"],
+            vec!["grade", "ada.yaml", "--key", file],
+        ] {
+            run(at, &[&["exam"], args.as_slice()].concat()).expect(2, &[file, "expected a regular one"]);
+        }
+        run(at, &["exam", "grade", file, "--key", "out/key/tiny-head-1.json"]).expect(4, &["expected a regular one"]);
+    }
+    for args in [
+        vec!["verify", "out"],
+        vec!["grade", "ada.yaml", "--key", "out"],
+        vec!["export", "out", "--to", "moodle", "--out", "moodle"],
+    ] {
+        run(at, &[&["exam"], args.as_slice()].concat()).expect(2, &["tiny-head-2.json: expected a regular one"]);
+    }
+    // Beside a set of one's own, and in the place of a sheet.
+    run(at, &["exam", "new", "week-3"]).expect(0, &[]);
+    pipe("questions/more.yaml");
+    run(at, &["exam", "build", "week-3.yaml", "--out", "other"]).expect(2, &["more.yaml: expected a regular one"]);
+    fs::remove_file(at.join("out/key/tiny-head-2.json")).expect("a pipe");
+    fs::remove_file(at.join("out/student/tiny-head-1.html")).expect("a sheet");
+    pipe("out/student/tiny-head-1.html");
+    run(at, &["exam", "verify", "out"]).expect(1, &["student/tiny-head-1.html: expected what its seed gives"]);
 }

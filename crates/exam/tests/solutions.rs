@@ -273,6 +273,52 @@ fn the_slips_of_the_handed_in_solution_are_named() {
     assert_eq!(result.first, None, "{result:?}");
 }
 
+/// Weights are written to four decimals, and outputs come from one.
+const UNSEEN: [&str; 2] = [
+    "\
+given:
+  Q: [[4, -2], [-3, 1], [-3, 2], [2, -2]]
+  K: [[-2, 0], [2, -2], [1, 2], [0, -4]]
+  V: [[-2, 2], [1, -3], [2, 0], [-2, -2]]
+steps:
+  weights: [[0.0000, 0.9440, 0.0002, 0.0558], [0.9921, 0.0000, 0.0070, 0.0008], [0.9716, 0.0000, 0.0283, 0.0000], [0.0001, 0.4997, 0.0004, 0.4997]]
+  output: [[0.7000, -2.9000], [-2, 2], [-2, 2], [-0.5000, -2.5000]]
+",
+    "\
+given:
+  Q: [[8, 8], [2, 2], [5, 5], [-5, -5]]
+  K: [[6, 3], [0, -4], [6, 5], [-4, -2]]
+  V: [[-6, -5], [2, 4], [-1, 1], [3, 2]]
+steps:
+  weights: [[0.0000, 0, 1.0000, 0], [0.0558, 0.0000, 0.9442, 0.0000], [0.0008, 0, 0.9992, 0], [0, 0.0008, 0, 0.9992]]
+  output: [[-1, 1], [-1.5000, 0.4000], [-1, 1], [3, 2]]
+",
+];
+
+#[test]
+fn a_rounding_that_is_not_written_is_named_before_causes_of_single_entries() {
+    for text in UNSEEN {
+        let result = checked(text);
+        assert_eq!(slips(&result), [("output", Some(Slip::EarlyRounding))], "{result:?}");
+        let says = result.steps[1].says.join("\n");
+        assert!(says.contains("before going on: the weights to 1 decimal\n"), "{says}");
+        assert!(says.contains("comes from rounded numbers") && !says.contains("sign"), "{says}");
+    }
+    // One entry that no rounding gives has its own cause.
+    let result = checked(&UNSEEN[0].replace("0.7000, -2.9000", "0.7000, 2.9000"));
+    assert_eq!(slips(&result), [("output", Some(Slip::Arithmetic))], "{result:?}");
+    // Other steps: 0.71 for 1/√2, and exponents to one decimal.
+    let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
+    for (steps, step, what) in [
+        ("  scaled: [[0.7100, 2.1300], [0, 0.7100]]\n", "scaled", "the scale to 2 decimals"),
+        ("  weights: [[0.1978, 0.8022], [0.3318, 0.6682]]\n", "weights", "the scaled scores to 1 decimal"),
+    ] {
+        let result = checked(&format!("{base}{steps}"));
+        assert_eq!(slips(&result), [(step, Some(Slip::EarlyRounding))], "{result:?}");
+        assert!(result.steps[0].says.join("\n").contains(what), "{result:?}");
+    }
+}
+
 #[test]
 fn mistakes_of_one_step_have_their_names() {
     let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";

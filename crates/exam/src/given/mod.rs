@@ -14,7 +14,7 @@ pub use layout::{Layout, MOST_CELLS, layout, lists};
 pub use node::Node;
 pub(crate) use node::YamlNode;
 pub use stated::{Form, Stated};
-pub(crate) use stated::{approximate, ends_within, half_unit, is_within};
+pub(crate) use stated::{approximate, ends_within, half_unit, is_within, rounded};
 
 /// Longest text of one number that is read.
 pub const MOST_TEXT: usize = 512;

@@ -79,7 +79,7 @@ pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
 }
 
 /// A value to so many decimals, as a rational.
-fn rounded(value: &Real, places: usize) -> Result<Real, String> {
+pub(crate) fn rounded(value: &Real, places: usize) -> Result<Real, String> {
     let digits = value.digits(places);
     let (sign, digits) = digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
     let value = decimal(digits)?;

@@ -22,7 +22,7 @@ mod yaml;
 pub use grader::Grader;
 pub use result::{FORMAT, Graded, GradedPart, Trouble, Verdict};
 pub use submission::{Given, MOST_BYTES, Submission, read};
-pub use tables::{csv as csv_table, gradescope, json};
+pub use tables::{RESULT_HEADS, csv as csv_table, gradescope, json};
 pub use template::template;
 
 /// `1a`: number of the question on the sheet and letter of the part, both from 0.

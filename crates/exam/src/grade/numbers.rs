@@ -1,5 +1,8 @@
 //! Numbers and matrices.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{Expr, ExprKind};
@@ -71,6 +74,29 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
             if !ends_within(right, places) && is_within(&x.value, right, &unit) { Fit::LastDigit } else { Fit::Off }
         }
         _ => Fit::Off,
+    }
+}
+
+/// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of `rows`.
+///
+/// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two decimals.
+fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> Vec<Fit> {
+    let decimals = given.iter().flatten().filter_map(|x| match x.form {
+        Form::Decimal(stated) => Some(stated),
+        Form::Expression => None,
+    });
+    let decimals: BTreeSet<usize> = decimals.collect();
+    let pairs = rows.iter().flatten().zip(given.iter().flatten());
+    pairs.map(|(right, x)| fit(&padded(x, right, &decimals), right, places)).collect()
+}
+
+/// A number with zeros at its end, so that it has as many decimals as another entry has, if it is right to these.
+fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a, Stated> {
+    let Form::Decimal(stated) = x.form else { return Cow::Borrowed(x) };
+    let mut more = decimals.iter().rev().copied().take_while(|decimals| *decimals > stated);
+    match more.find(|decimals| x.is_near(right, *decimals)) {
+        Some(decimals) => Cow::Owned(Stated { form: Form::Decimal(decimals), ..x.clone() }),
+        None => Cow::Borrowed(x),
     }
 }
 
@@ -149,6 +175,11 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
             let hint = format!("write decimals with a point: {}", shown.replace(',', "."));
             return Err(Unread::new(format!("expected one number with a decimal point, got `{shown}`"), &hint));
         }
+        (Node::Text(text), Layout::Flat(cells)) if is_one && is_mixed(text, &cells) => {
+            let shown = text.trim().escape_debug().to_string();
+            let hint = format!("write {}", cells.join(" + "));
+            return Err(Unread::new(format!("expected one number, got a whole one and a fraction, `{shown}`"), &hint));
+        }
         (_, Layout::One(text)) => vec![vec![text]],
         (_, Layout::Flat(cells)) if wanted.cols == 1 && wanted.rows > 1 => {
             cells.into_iter().map(|cell| vec![cell]).collect()
@@ -191,6 +222,15 @@ fn is_comma(text: &str, cells: &[String]) -> bool {
     let text = text.trim();
     let bare = text.trim_start_matches(['-', '−', '+']);
     cells.len() == 2 && bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+}
+
+/// Whether a fraction stands behind a whole number, with nothing but space between, as in `45 9/16`.
+fn is_mixed(text: &str, cells: &[String]) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let is_fraction =
+        |text: &str| text.split_once('/').is_some_and(|(over, under)| is_digits(over) && is_digits(under));
+    let is_plain = !text.contains([',', ';', '[', '(', '{', '\n']);
+    is_plain && matches!(cells, [whole, fraction] if is_digits(whole) && is_fraction(fraction))
 }
 
 /// One number, whose digits may stand in groups; without what it is counted in.
@@ -287,16 +327,7 @@ impl Right<'_> {
         let of_right = (self.rows.len(), self.rows.iter().map(Vec::len).collect::<Vec<_>>());
         let of_given = (given.len(), given.iter().map(Vec::len).collect::<Vec<_>>());
         let is_same_shape = of_right == of_given;
-        let fits: Vec<Fit> = if is_same_shape {
-            self.rows
-                .iter()
-                .flatten()
-                .zip(given.iter().flatten())
-                .map(|(right, x)| fit(x, right, self.places))
-                .collect()
-        } else {
-            Vec::new()
-        };
+        let fits: Vec<Fit> = if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
         if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
             let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
             return Marked::right(if all_exact { "equal to the exact value" } else { "" });
@@ -391,12 +422,7 @@ impl Right<'_> {
     pub(super) fn is_about(&self, given: &[Vec<Stated>]) -> bool {
         self.rows.len() == given.len()
             && self.rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
-            && self
-                .rows
-                .iter()
-                .flatten()
-                .zip(given.iter().flatten())
-                .all(|(right, x)| fit(x, right, self.places) != Fit::Off)
+            && fits(given, &self.rows, self.places).iter().all(|fit| *fit != Fit::Off)
     }
 
     /// Whether at least half of the entries are right.
@@ -438,6 +464,8 @@ impl Right<'_> {
             "wrong sign"
         } else if fits.iter().all(|fit| fit.is_right() || matches!(fit, Fit::Vague(_))) {
             "fewer than half of the decimals asked"
+        } else if fits.iter().all(|fit| fit.is_right() || matches!(fit, Fit::Vague(_) | Fit::Coarse(_))) {
+            "fewer decimals than asked"
         } else {
             "another value"
         };

@@ -5,9 +5,16 @@ use serde_json::{Value, json};
 use super::result::{FORMAT, Graded, GradedPart, Verdict};
 use crate::error::ExamError;
 
+/// The columns of the table.
+const HEADER: &str = "student,exam,variant,part,verdict,points,of,says,mistake,hint,place\n";
+
+/// How results begin, and nothing else does: as a table, as a JSON document, and for Gradescope.
+pub const RESULT_HEADS: [&str; 3] =
+    [HEADER, "{\n  \"format\": \"qkvet-exam-grades-", "{\n  \"extra_data\": {\n    \"by_hand\": "];
+
 /// A line for each part of each submission, one for its total, and one for each trouble.
 pub fn csv(all: &[Graded]) -> String {
-    let mut text = "student,exam,variant,part,verdict,points,of,says,mistake,hint,place\n".to_owned();
+    let mut text = HEADER.to_owned();
     for one in all {
         let variant = one.variant.map(|variant| variant.to_string()).unwrap_or_default();
         let mut line = |part: &str, verdict: &str, points: String, of: String, rest: [&str; 4]| {

@@ -230,6 +230,9 @@ impl Checker<'_> {
                 self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps")))
             );
         }
+        if part.points == 0 {
+            return Err(self.plain(format!("{}: expected 1 or more, got 0", place("points"))));
+        }
         if let Some((name, share)) = part.credit.misfit() {
             return Err(
                 self.plain(format!("{}: expected a share from 0 to 1, got {share}", place(&format!("credit.{name}"))))

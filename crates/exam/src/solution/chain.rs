@@ -10,7 +10,7 @@ use qkvet_spec::syntax::parse;
 
 use super::names::{STEPS, Step};
 use super::written::{Entry, Written};
-use crate::given::approximate;
+use crate::given::{approximate, rounded};
 
 /// A law without variables: the values of formulas are those of the instance.
 static LAW: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
@@ -32,6 +32,19 @@ fn value_of(entry: &Entry, is_number: bool) -> Value {
         Some(x) if is_number => Value::Number(x.clone()),
         _ => Value::Matrices(ExactMatrices { batch: None, heads: None, rows, cols, data }),
     }
+}
+
+/// A value with something done to each of its numbers.
+fn each(value: &Value, to: &dyn Fn(&Real) -> Result<Real, String>) -> Result<Value, NoValue> {
+    let to = |x: &Real| to(x).map_err(NoValue::Unknown);
+    Ok(match value {
+        Value::Number(x) => Value::Number(to(x)?),
+        Value::Matrices(m) => {
+            let data = m.data.iter().map(to).collect::<Result<_, _>>()?;
+            Value::Matrices(ExactMatrices { data, ..m.clone() })
+        }
+        other => other.clone(),
+    })
 }
 
 impl Chain {
@@ -75,15 +88,7 @@ impl Chain {
             Err(NoValue::Number(NotExact::Long | NotExact::NestedExponential(_))) => {
                 let mut instance = self.instance.clone();
                 for value in instance.values.values_mut() {
-                    let about = |x: &Real| approximate(x).map_err(NoValue::Unknown);
-                    *value = match &*value {
-                        Value::Number(x) => Value::Number(about(x)?),
-                        Value::Matrices(m) => {
-                            let data = m.data.iter().map(about).collect::<Result<_, _>>()?;
-                            Value::Matrices(ExactMatrices { data, ..m.clone() })
-                        }
-                        other => other.clone(),
-                    };
+                    *value = each(value, &approximate)?;
                 }
                 evaluate(law, &expr, &instance)
             }
@@ -98,6 +103,17 @@ impl Chain {
             Value::Matrices(m) => m.data.chunks(m.cols.max(1)).map(<[Real]>::to_vec).collect(),
             _ => return Err(NoValue::Unknown(format!("formula `{formula}`: expected numbers"))),
         })
+    }
+
+    /// The same chain with the numbers of some steps rounded to so many decimals.
+    pub(super) fn coarser(&self, steps: &[Step], places: usize) -> Result<Self, NoValue> {
+        let mut chain = self.clone();
+        for step in steps {
+            if let Some(value) = chain.instance.values.get_mut(step.letter()) {
+                *value = each(value, &|x| rounded(x, places))?;
+            }
+        }
+        Ok(chain)
     }
 
     /// Sets a step.

@@ -7,6 +7,7 @@ use super::chain::Chain;
 use super::entries::{all_stand_for, broken_laws, slips, wrong};
 use super::names::{Slip, Step};
 use super::written::{Entry, Written};
+use crate::counted::counted;
 
 /// What was found in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -134,19 +135,8 @@ impl Bases {
         }
         let own = self.own.rows(formula);
         if own.as_ref().is_ok_and(|own| all_stand_for(entry, own)) {
-            let at = wrong(entry, &exactly);
-            let first = at.first().map(|(i, j)| {
-                let (i, j) = (*i, *j);
-                let places = entry.decimals().unwrap_or(0);
-                format!(
-                    "entry ({}, {}): {} comes from rounded numbers, {} from unrounded ones",
-                    i + 1,
-                    j + 1,
-                    entry.rows[i][j].text,
-                    exactly[i][j].digits(places)
-                )
-            });
-            let says = std::iter::once("numbers were rounded before going on".to_owned()).chain(first).collect();
+            let says = std::iter::once("numbers were rounded before going on".to_owned());
+            let says = says.chain(from_rounded(entry, &exactly)).collect();
             return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
         }
         if all_stand_for(entry, &right) {
@@ -156,6 +146,13 @@ impl Bases {
         if let Some((slip, says, value)) = self.named(step, entry, &exactly) {
             let says = std::iter::once(says).chain(broken_laws(step, entry, &self.own)).collect();
             return Ok(((Found::Slip, Some(slip), says), Some(value)));
+        }
+        // One rounding that explains every entry comes before a cause for each.
+        if let Some((what, places)) = self.rounded_unseen(step, entry) {
+            let decimals = counted(places, "decimal");
+            let says = std::iter::once(format!("numbers were rounded before going on: {what} to {decimals}"));
+            let says = says.chain(from_rounded(entry, &exactly)).collect();
+            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
         }
         let laws = broken_laws(step, entry, &self.own);
         if let Some(says) = other_extents(entry, &exactly) {
@@ -171,6 +168,19 @@ impl Bases {
         }
         let (slip, says) = slips(step, entry, best.1, &best.0, best.2);
         Ok(((Found::Slip, Some(slip), says.into_iter().chain(laws).collect()), None))
+    }
+
+    /// What of the steps before was rounded, and to how many decimals, though it is written with more, or not at all: what is written
+    /// follows from that.
+    fn rounded_unseen(&self, step: Step, entry: &Entry) -> Option<(&'static str, usize)> {
+        let mut tries = [3, 2, 1].into_iter().flat_map(|places| {
+            let chains = [&self.unrounded, &self.own].into_iter();
+            chains.flat_map(move |chain| step.sources().iter().map(move |source| (places, chain, *source)))
+        });
+        tries.find_map(|(places, chain, (steps, what))| {
+            let rows = chain.coarser(steps, places).and_then(|chain| chain.rows(step.formula())).ok()?;
+            all_stand_for(entry, &rows).then_some((what, places))
+        })
     }
 
     /// A mistake that gives what is written, from any of the bases.
@@ -196,6 +206,14 @@ impl Bases {
         }
         None
     }
+}
+
+/// The first entry that shows rounded numbers before it.
+fn from_rounded(entry: &Entry, exactly: &[Vec<Real>]) -> Option<String> {
+    let (i, j) = *wrong(entry, exactly).first()?;
+    let (written, right) = (&entry.rows[i][j].text, exactly[i][j].digits(entry.decimals().unwrap_or(0)));
+    let place = format!("entry ({}, {})", i + 1, j + 1);
+    Some(format!("{place}: {written} comes from rounded numbers, {right} from unrounded ones"))
 }
 
 /// What is to be said of a step that has other extents than its value.

@@ -107,6 +107,29 @@ impl Step {
         }
     }
 
+    /// What may have been rounded before it was computed, in words: each alone, and all at once.
+    pub(super) fn sources(self) -> &'static [(&'static [Step], &'static str)] {
+        match self {
+            Self::Scores => &[
+                (&[Self::Queries, Self::Keys], "the queries and keys"),
+                (&[Self::Queries], "the queries"),
+                (&[Self::Keys], "the keys"),
+            ],
+            Self::Scaled => &[
+                (&[Self::Scale], "the scale"),
+                (&[Self::Scores], "the scores"),
+                (&[Self::Scale, Self::Scores], "the scale and the scores"),
+            ],
+            Self::Weights => &[(&[Self::Scaled], "the scaled scores")],
+            Self::Output => &[
+                (&[Self::Weights], "the weights"),
+                (&[Self::Values], "the values"),
+                (&[Self::Weights, Self::Values], "the weights and the values"),
+            ],
+            Self::Queries | Self::Keys | Self::Values | Self::Scale => &[],
+        }
+    }
+
     /// The factors of a product.
     pub(super) fn factors(self) -> Option<(&'static str, &'static str)> {
         Some(match self {

@@ -20,6 +20,7 @@ let:
   x: 3 + 0 * g
   p: ones(1, 2)
   r: ones(1, 2)
+  m: 1 / 10000 * hcat(hcat(9902 * ones(1, 1), 19913 * ones(1, 1)), hcat(7012 * ones(1, 1), 9997 * ones(1, 1)))
 keep: [g <= 1]
 parts:
   - prompt: c
@@ -45,6 +46,9 @@ parts:
   - prompt: p and r
     points: 2
     answer: {design: {example: [p, r], distance: norm_max(p - r), at_most: 0.5, rubric: [all]}}
+  - prompt: m
+    points: 4
+    answer: {value: {of: m, places: 4}}
 ";
 
 #[test]
@@ -74,6 +78,42 @@ fn fewer_digits_earn_only_what_they_tell() {
         let part = part(&all, &answer[..2]);
         assert!((part.points - points).abs() < 1e-9 && part.says.contains(says), "{answer}: {part:?}");
     }
+}
+
+#[test]
+fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
+    let catalog = catalog();
+    let (grader, _) = of_own(FEWER, &catalog);
+    let coarse = "right, but to 2 decimals where 4 are asked";
+    for (answer, points, says) in [
+        ("[0.9902, 1.9913, 0.7012, 0.9997]", 4.0, ""),
+        ("[0.99, 1.99, 0.70, 1.00]", 3.0, coarse),
+        ("[0.99, 1.99, 0.7, 1.0]", 3.0, coarse),
+        ("[0.99, 1.99, 0.7, 1]", 3.0, coarse),
+        ("[0.9902, 1.9913, 0.70, 0.9997]", 3.0, coarse),
+        ("[0.9902, 1.99, 0.7, 0.9997]", 3.0, coarse),
+        // Zeros that are not right are not taken for dropped ones.
+        ("[0.9902, 1.9913, 0.7012, 1]", 1.5, "another value in (1, 4)"),
+        ("[0.9902, 1.9913, 0.7, 0.9997]", 1.5, "fewer than half of the decimals asked in (1, 3)"),
+        ("[0.99, 1.99, 0.8, 1.00]", 0.0, "another value"),
+        ("[0.99, 2.0, 0.7, 1.0]", 0.0, "fewer decimals than asked in (1, 1)"),
+        ("[1.0, 2.0, 0.7, 1.0]", 0.0, "fewer than half of the decimals asked"),
+    ] {
+        let all = graded(&grader, &format!("  1h: {answer}\n"));
+        let part = part(&all, "1h");
+        assert!((part.points - points).abs() < 1e-9 && part.says.contains(says), "{answer}: {part:?}");
+    }
+}
+
+#[test]
+fn a_whole_number_and_a_fraction_is_not_read() {
+    let catalog = catalog();
+    let (grader, _) = of_own(FEWER, &catalog);
+    let all = graded(&grader, "  1a: 45 9/16\n");
+    let part = part(&all, "1a");
+    assert_eq!(part.verdict, Verdict::Unreadable, "{part:?}");
+    assert!(part.says.contains("got a whole one and a fraction, `45 9/16`"), "{part:?}");
+    assert_eq!(part.hint.as_deref(), Some("write 45 + 9/16"), "{part:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use qkvet_exam::{ExamError, counted};
 
 use super::super::setup;
 use super::list::built_in;
+use super::open::text_of;
 use crate::args::ExamBuildArgs;
 use crate::exit::{Failure, HELD};
 
@@ -124,9 +125,6 @@ pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
 /// The problem set that is named, and the questions beside it.
 fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
     let name = set.to_string_lossy();
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))
-    };
     let id = |path: &str| path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")).map(str::to_owned);
     let embedded = |wanted: &str| built_in().find(|(path, _)| id(path).as_deref() == Some(wanted));
     if !set.exists() {
@@ -137,7 +135,7 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
         let message = format!("problem set `{name}`: expected a file or the id of a set, got neither");
         return Err(Failure::Usage(format!("{message}\nhint: known: {}", known.join(", "))));
     }
-    let text = read(set)?;
+    let text = text_of(set)?;
     // What is the same as what is built in needs nothing beside it.
     if let Some((path, built_in)) = id(&name).and_then(|id| embedded(&id))
         && built_in == text
@@ -153,7 +151,7 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
         for path in paths {
             // Only names below the set, so that the key says nothing of this machine.
             let name = format!("questions/{}", path.file_name().unwrap_or_default().to_string_lossy());
-            own.push(Source { path: name, text: read(&path)? });
+            own.push(Source { path: name, text: text_of(&path)? });
         }
     }
     let file = set.file_name().unwrap_or_default().to_string_lossy().into_owned();

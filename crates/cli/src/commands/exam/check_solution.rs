@@ -1,21 +1,19 @@
 //! `qkvet exam check-solution`: a worked solution, step by step.
 
-#![allow(clippy::disallowed_methods, reason = "reads the file that the user names")]
-
-use std::fs;
 use std::process::ExitCode;
 
 use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
 
+use super::open;
 use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
 use crate::commands::launch::write_text;
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
 
 pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
     let path = args.file.display().to_string();
-    let source = fs::read_to_string(&args.file).map_err(|error| {
+    let source = open::text(&args.file).map_err(|reason| {
         let hint = "`qkvet exam new --solution FILE` writes an example";
-        Failure::Usage(format!("file {path}: {error}\nhint: {hint}"))
+        Failure::Usage(format!("file {path}: {reason}\nhint: {hint}"))
     })?;
     let checked = check(&Written::from_yaml(&path, &source)?);
     match args.format {

@@ -1,19 +1,20 @@
 //! `qkvet exam grade`: submissions to points.
 
-#![allow(clippy::disallowed_methods, reason = "reads submissions and keys, writes results")]
+#![allow(clippy::disallowed_methods, reason = "lists submissions and keys")]
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_exam::counted;
-use qkvet_exam::grade::{Graded, Grader, MOST_BYTES, Submission, csv_table, gradescope, json, read};
+use qkvet_exam::grade::{Grader, Submission, read};
 use qkvet_exam::key::Key;
 
 use super::super::setup;
-use crate::args::{ExamGradeArgs, GradeFormat};
-use crate::commands::launch::write_text;
+use super::open;
+use super::written::{is_result, write};
+use crate::args::ExamGradeArgs;
 use crate::exit::{Failure, HELD, NOTHING};
 
 /// Folders in folders.
@@ -21,19 +22,34 @@ const MOST_DEPTH: usize = 8;
 
 pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
-    let grader = Grader::new(keys(&args.key)?, &catalog)?;
+    let (keyed, keys) = keys(&args.key)?;
+    let grader = Grader::new(keys, &catalog)?;
     let mut submissions = Vec::new();
+    // What was read, which nothing is written over.
+    let mut inputs = BTreeMap::new();
+    let mut note = |path: &Path, what: &'static str| {
+        if let Ok(path) = fs::canonicalize(path) {
+            inputs.insert(path, what);
+        }
+    };
+    keyed.iter().for_each(|path| note(path, "a key"));
     for path in &args.submissions {
         if !path.exists() {
             let at = path.display();
             return Err(Failure::Usage(format!("submissions at {at}: expected a file or a folder, got neither")));
         }
         for file in files(path, MOST_DEPTH) {
+            // What lies among submissions by an earlier `--out` was handed in by nobody.
+            if path.is_dir() && is_result(&file) {
+                tell!("note: {}: left out, for it is a result of grading", file.display());
+                continue;
+            }
             submissions.extend(submission(&file));
+            note(&file, "a submission");
         }
     }
     let graded = grader.all(&submissions);
-    write(args, &graded)?;
+    write(args, &graded, &inputs)?;
     let refused = graded.iter().filter(|one| one.parts.is_empty()).count();
     let troubled = graded.iter().filter(|one| !one.trouble.is_empty()).count();
     tell!(
@@ -44,8 +60,8 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if refused == graded.len() { NOTHING } else { HELD }))
 }
 
-/// The keys: one file, a folder of them, or the folder of an exam.
-fn keys(path: &Path) -> Result<Vec<Key>, Failure> {
+/// The keys and their files: one file, a folder of them, or the folder of an exam.
+fn keys(path: &Path) -> Result<(Vec<PathBuf>, Vec<Key>), Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::Usage(format!("key at {}: {error}", path.display()));
     let folder = if path.join("key").is_dir() { path.join("key") } else { path.to_owned() };
     let mut paths = vec![folder.clone()];
@@ -62,13 +78,13 @@ fn keys(path: &Path) -> Result<Vec<Key>, Failure> {
         return Err(Failure::Usage(format!("key at {at}: expected keys that `qkvet exam build` wrote, got none")));
     }
     let mut keys = Vec::new();
-    for path in paths {
-        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+    for path in &paths {
+        let text = open::text(path).map_err(|reason| Failure::Usage(format!("key at {}: {reason}", path.display())))?;
         let key =
             Key::from_json(&text).map_err(|error| Failure::Usage(format!("key at {}: {error}", path.display())))?;
         keys.push(key);
     }
-    Ok(keys)
+    Ok((paths, keys))
 }
 
 /// All files, in order; hidden ones are left out.
@@ -89,59 +105,8 @@ fn files(path: &Path, depth: usize) -> Vec<PathBuf> {
 /// The submissions in a file; one that cannot be opened is one with trouble.
 fn submission(path: &Path) -> Vec<Submission> {
     let name = path.display().to_string();
-    let told = |says: String| vec![Submission::unreadable(&name, says, None)];
-    match fs::metadata(path) {
-        Ok(data) if data.len() > MOST_BYTES as u64 => {
-            told(format!("file: expected at most {MOST_BYTES} bytes, got {}", data.len()))
-        }
-        Ok(data) if !data.is_file() => told("file: expected a regular one".to_owned()),
-        _ => match fs::read(path) {
-            Ok(bytes) => read(&name, &bytes),
-            Err(error) => told(format!("file: {error}")),
-        },
+    match open::bytes(path) {
+        Ok(bytes) => read(&name, &bytes),
+        Err(reason) => vec![Submission::unreadable(&name, format!("file: {reason}"), None)],
     }
-}
-
-fn write(args: &ExamGradeArgs, graded: &[Graded]) -> Result<(), Failure> {
-    let text = match (args.format, graded, &args.out) {
-        (GradeFormat::Csv, ..) => csv_table(graded),
-        (GradeFormat::Json, ..) => json(graded)?,
-        (GradeFormat::Gradescope, _, Some(folder)) => {
-            for (at, one) in graded.iter().enumerate() {
-                put(&folder.join(file_name(one, &graded[..at])), &gradescope(one)?)?;
-            }
-            return Ok(());
-        }
-        (GradeFormat::Gradescope, [one], None) => gradescope(one)?,
-        (GradeFormat::Gradescope, _, None) => {
-            let got = graded.len();
-            let message = format!("format gradescope: expected one submission, or a folder to write to, got {got}");
-            return Err(Failure::Usage(format!("{message}\nhint: add --out DIR")));
-        }
-    };
-    match &args.out {
-        Some(path) => put(path, &text),
-        None => write_text(&text),
-    }
-}
-
-/// A file name for one student, other than those before.
-fn file_name(one: &Graded, before: &[Graded]) -> String {
-    let safe = |name: &str| -> String {
-        name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).take(80).collect()
-    };
-    let twice = before.iter().filter(|other| safe(&other.student) == safe(&one.student)).count();
-    if twice == 0 {
-        format!("{}.json", safe(&one.student))
-    } else {
-        format!("{}+{}.json", safe(&one.student), twice + 1)
-    }
-}
-
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    fs::File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
 }

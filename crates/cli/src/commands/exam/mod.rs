@@ -6,7 +6,9 @@ mod export;
 mod grade;
 mod list;
 mod new;
+mod open;
 mod verify;
+mod written;
 
 use std::process::ExitCode;
 

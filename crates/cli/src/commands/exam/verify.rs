@@ -13,6 +13,7 @@ use qkvet_exam::question::Library;
 use qkvet_exam::verify::{Verified, differing, surplus, verify as derive};
 
 use super::super::setup;
+use super::open;
 use crate::exit::{FINDINGS, Failure, HELD};
 
 pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
@@ -51,7 +52,7 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
         wrong.extend(verified.wrong.into_iter().map(|reason| format!("{name}: {reason}")));
     }
     if let Some((key, exam)) = &first {
-        let file = |path: &str| fs::read(folder.join(path)).ok();
+        let file = |path: &str| open::bytes(&folder.join(path)).ok();
         wrong.extend(differing(key, &file, &catalog));
         let present = ["student", "key"].map(|name| names(folder, name)).concat();
         wrong.extend(surplus(key, exam, present.iter().map(String::as_str)));
@@ -128,8 +129,7 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))?;
-    Ok((name, text))
+    Ok((name, open::text_of(path)?))
 }
 
 /// Name and text of every key.
