@@ -250,8 +250,13 @@ fn names_that_a_shell_would_read_otherwise_are_refused() {
         "qkvet.yaml",
         "targets:\n  other.one: {target: builtin:flash}\n  two: {target: builtin:flash}\n",
     );
-    run(folder.path(), &["init", "ci", "--gitlab", "--out", "ci/attention.yml"]).expect(0, &[]);
+    run(folder.path(), &["init", "ci", "--gitlab", "--out", "ci/attention.yml"]).expect(0, &["cargo xtask wheel"]);
+    run(folder.path(), &["init", "ci", "--github"]).expect(0, &["until a release of qkvet is on the package index"]);
     let text = read(folder.path(), "ci/attention.yml");
+    // What `pip install qkvet` needs, and what to name until there is that, stands where it is.
+    for text in [&text, &read(folder.path(), ".github/workflows/qkvet.yml")] {
+        assert!(text.contains("`qkvet` there needs a release") && text.contains("`cargo xtask wheel`"), "{text}");
+    }
     assert!(text.contains("- qkvet check other.one --report"), "{text}");
     run(folder.path(), &["init", "ci", "--gitlab", "--target", "two", "--force"]).expect(0, &["check two"]);
     run(folder.path(), &["init", "ci", "--gitlab", "--target", "tow", "--force"])

@@ -5,10 +5,11 @@
 use std::path::Path;
 
 use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, qkvet};
+use qkvet_tests::{Finished, has_python, numpy_attention, qkvet};
 use tempfile::TempDir;
 
 const FAULT: &str = "builtin:fault/weights-not-normalized";
+const FAULT_NAME: &str = "target builtin:fault/weights-not-normalized";
 const FILE: &str = "qkvet.known.yaml";
 
 /// Runs it outside CI, on a day of its own.
@@ -63,6 +64,8 @@ fn what_is_known_does_not_fail_until_it_is_gone() {
         .expect(2, &["--expires: expected a day to come"]);
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
         .expect(0, &["QK301", "1 added"]);
+    // The run that it was added from is held against it, though it was before.
+    at_home(folder, &["known", "list", "--today", "2026-05-01"]).expect(0, &["QK301  (holds, "]);
     at_home(folder, &[&add[..], &["--expires", "2026-06-30", "--today", "2026-05-01"]].concat())
         .expect(0, &["0 added, 1 known already"]);
     // A day that is none is told where there is nothing to add, too.
@@ -120,7 +123,19 @@ fn entries_cover_what_they_name_and_nothing_else() {
     // A part of the cases is not all of them.
     with(&entry("law: '*', dtype: float32, ", "QK301"), FAULT, 1, &["FAIL  QK301"]);
     with(&entry("law: rotation-invariance, ", "QK301"), FAULT, 1, &["FAIL  QK301"]);
-    with(&entry("", "QK999"), FAULT, 1, &["FAIL  QK301", "STALE", "none shows it any more"]);
+    with(
+        &entry("", "QK999"),
+        FAULT,
+        1,
+        &["FAIL  QK301", "STALE", "none shows it any more", "no fault has the code QK999"],
+    );
+    let gone = entry("", "QK201");
+    with(&gone, FAULT, 1, &["STALE", "none shows it any more"]);
+    assert!(!check(folder, FAULT, &[]).stdout.contains("no fault has the code"));
+    // A suite may be one of a file.
+    with(&entry("suite: small, ", "QK301"), FAULT, 0, &["KNOWN"]);
+    with(&entry("suite: elsewhere, ", "QK301"), "builtin:standard", 0, &["no finding"]);
+    at_home(folder, &["known", "list"]).expect(0, &["(not asked in the last run; elsewhere is no built-in suite)"]);
     with(&entry("law: no-such-law, ", "QK301"), FAULT, 1, &["FAIL  QK301", "no checked case of the run is meant"]);
     with(&entry("case: c-0000000000000000, ", "QK301"), "builtin:standard", 1, &["no checked case of the run"]);
     with(&entry("dtype: float16, ", "QK301"), "builtin:standard", 1, &["none shows it any more"]);
@@ -136,6 +151,7 @@ fn entries_cover_what_they_name_and_nothing_else() {
         (entry("", "'*'"), "got a pattern of everything"),
         (entry("option: casual, ", "FAIL"), "did you mean `causal`?"),
         (entry("dtype: float31, ", "FAIL"), "did you mean `float32`?"),
+        (entry("suite: smokee, ", "FAIL"), "suite: expected a known one, got `smokee`\nhint: did you mean `smoke`?"),
         (entry("expires: 2026-13-01, ", "FAIL"), "expected a day such as"),
         (entry("laws: x, ", "FAIL"), "did you mean `law`?"),
         ("- {finding: FAIL}\n".to_owned(), "reason"),
@@ -219,6 +235,63 @@ fn what_nobody_looked_at_is_not_known() {
     check(folder, FAULT, &["--dtype", "float16"]).expect(1, &["FAIL  QK301"]);
     // It is gone as soon as a run of that format does not show it.
     check(folder, "builtin:flash", &["--dtype", "float16"]).expect(0, &[]);
+}
+
+#[test]
+fn what_has_no_cause_is_known_where_it_was_seen() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let write = |line: &str| {
+        let text = numpy_attention("", &format!("    {line}\n"), "np.where(sums > 0, sums, 1)");
+        std::fs::write(folder.join("att.py"), text).expect("a file");
+    };
+    let target = "att.py:attention";
+    let wrong = "s = s * 1.37 + 0.2 * np.cos(s)";
+    // Of the two laws one puts masks.
+    for (condition, law, line, word) in [
+        ("mask is not None", "value", "raise SystemExit(3)", "ERROR  SystemExit: 3"),
+        ("mask is None", "rotation-invariance", wrong, "FAIL  wrong results that no known fault explains"),
+    ] {
+        write(&format!("if {condition}: {line}"));
+        check(folder, target, &[]).expect(1, &[word]);
+        at_home(folder, &["known", "add", "--reason", "old"]).expect(0, &[&format!("law {law}"), " added"]);
+        check(folder, target, &[]).expect(0, &["KNOWN  "]);
+        // The other law has it now.
+        write(line);
+        check(folder, target, &[]).expect(1, &[word]);
+        std::fs::remove_file(folder.join(FILE)).expect("it was there");
+    }
+}
+
+#[test]
+fn what_has_no_cause_is_known_by_what_its_cases_share() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    check(folder, FAULT, &[]).expect(1, &["FAIL  QK301"]);
+    let report = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("a report");
+    let added = |title: &str, shows: &dyn Fn(&qkvet_spec::CaseRecord) -> bool, parts: &[&str]| {
+        let mut report: qkvet_spec::Summary = serde_json::from_str(&report).expect("a report");
+        report.findings.truncate(1);
+        report.findings[0].title = title.to_owned();
+        for one in &mut report.records {
+            one.finding = (one.law == "value" && shows(one)).then_some(0);
+        }
+        assert!(report.records.iter().any(|one| one.finding.is_some()), "{title}");
+        std::fs::write(folder.join("r.json"), serde_json::to_string(&report).expect("JSON")).expect("a file");
+        at_home(folder, &["known", "add", "--reason", "old", "--from", "r.json"]).expect(0, parts);
+        std::fs::remove_file(folder.join(FILE)).expect("it was there");
+    };
+    let is_causal = |one: &qkvet_spec::CaseRecord| one.call.contains(" causal");
+    let is_half = |one: &qkvet_spec::CaseRecord| one.dtype == "float16";
+    added("cause b", &|_| true, &[FAULT_NAME, "law value: cause-b", "1 added"]);
+    added("cause b", &is_half, &["law value, format float16: cause-b", "1 added"]);
+    added("cause b", &is_causal, &["law value, option causal: cause-b", "1 added"]);
+    added("cause b", &|one| is_causal(one) && is_half(one), &["law value, option causal, format float16: cause-b"]);
+    // A fault is the same wherever it shows.
+    added("QK301 so", &is_causal, &[&format!("{FAULT_NAME}: QK301")]);
 }
 
 #[test]

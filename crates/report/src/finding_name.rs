@@ -23,6 +23,11 @@ pub fn finding_name(finding: &Finding) -> String {
     }
 }
 
+/// Whether the finding names what is wrong: a fault, or a convention. Of any other it is known only where it was seen.
+pub fn has_cause(finding: &Finding) -> bool {
+    finding.kind == FindingKind::Convention || !codes(&finding.title).is_empty()
+}
+
 /// Titles of the faults that a run found, by their codes.
 pub fn titles(summary: &Summary) -> BTreeMap<String, String> {
     let all = summary.findings.iter().flat_map(|finding| codes(&finding.title));

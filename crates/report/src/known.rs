@@ -1,13 +1,14 @@
 //! Known deviations: which cases of a run they cover, and which entries are stale.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use qkvet_spec::{
-    CallOption, CaseRecord, Chosen, Dtype, Finding, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus,
-    SpecError, Summary, nearest, parse_yaml,
+    CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile, KnownOutcome, KnownState,
+    KnownStatus, SpecError, Summary, nearest, parse_yaml,
 };
 
-use crate::finding_name::finding_name;
+use crate::finding_name::{codes, finding_name};
 use crate::glob::{is_literal, matches};
 
 /// Reads a file of known deviations.
@@ -48,6 +49,13 @@ pub fn check_known(entry: &KnownDeviation) -> Result<(), String> {
     let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
     one_of("option", entry.option.as_deref(), &options)?;
     one_of("dtype", entry.dtype.as_deref(), &Dtype::CHECKED.map(Dtype::name))?;
+    let near = entry.suite.as_deref().filter(|_| is_of_no_suite(entry));
+    if let Some((suite, near)) =
+        near.and_then(|suite| Some((suite, nearest(suite, suites().iter().map(String::as_str))?)))
+    {
+        let own = "one of a file needs a name that is not nearly that of another";
+        return Err(format!("suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? {own}"));
+    }
     match &entry.expires {
         Some(day) if !is_day(day) => Err(format!("expires: expected a day such as 2027-01-31, got `{day}`")),
         _ => Ok(()),
@@ -61,6 +69,33 @@ fn one_of(what: &str, pattern: Option<&str>, known: &[&str]) -> Result<(), Strin
     let near = nearest(pattern, known.iter().copied());
     let hint = near.map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
     Err(format!("{what}: expected a known one, got `{pattern}`\nhint: {hint}"))
+}
+
+/// Names of the suites that are built in.
+fn suites() -> &'static [String] {
+    static SUITES: OnceLock<Vec<String>> = OnceLock::new();
+    SUITES.get_or_init(|| Catalog::embedded().map(|catalog| catalog.suites.into_keys().collect()).unwrap_or_default())
+}
+
+/// Whether the entry names a suite, and none that is built in: it is of a file, or of nothing.
+pub fn is_of_no_suite(entry: &KnownDeviation) -> bool {
+    entry.suite.as_deref().is_some_and(|pattern| !suites().iter().any(|suite| matches(pattern, suite)))
+}
+
+/// The first code of a finding that no fault has.
+fn no_code(finding: &str) -> Option<&str> {
+    static CODES: OnceLock<BTreeSet<String>> = OnceLock::new();
+    let is_code = |word: &&str| {
+        let digits = word.strip_prefix("QK");
+        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut named = finding.split('+').filter(is_code).peekable();
+    named.peek()?;
+    let all = CODES.get_or_init(|| {
+        let faults = Catalog::embedded().map(|catalog| catalog.faults).unwrap_or_default();
+        faults.into_values().map(|fault| fault.code).collect()
+    });
+    named.find(|code| !all.contains(*code))
 }
 
 /// Whether the text is a day of the calendar, `2027-01-31`. Days compare as their texts do.
@@ -82,22 +117,25 @@ pub fn is_day(text: &str) -> bool {
 }
 
 /// Marks the cases and findings of the run that are known, and keeps what came of each entry. Entries may name the target by one of
-/// `others` too. `today` is compared with the last days of entries and kept nowhere.
+/// `others` too. Where faults come together, entries must name each of them. `today` is compared with the last days of entries and kept nowhere.
 pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others: &[String], today: &str) {
     summary.known = Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
-    let names: Vec<(String, String)> =
-        summary.findings.iter().map(|finding| (finding_name(finding), finding.title.clone())).collect();
+    let names: Vec<Named> = summary.findings.iter().map(Named::of).collect();
     let target = target_names(summary);
     let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
+    // Of each case what entries name of it.
+    let mut named: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
     for entry in &known.known {
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
-        let shows = |at: &&usize| {
-            let record = &summary.records[**at];
+        let shown = |at: &usize| {
+            let record = &summary.records[*at];
             let name = record.finding.and_then(|finding| names.get(finding));
-            (record.finding.is_some() || record.verdict.is_finding()) && is_of(entry, record, name)
+            let parts = parts_named(entry, record, name);
+            let shows = (record.finding.is_some() || record.verdict.is_finding()) && parts.contains(&true);
+            shows.then_some((*at, parts))
         };
-        let showing: Vec<usize> = scope.iter().filter(shows).copied().collect();
+        let showing: Vec<(usize, Vec<bool>)> = scope.iter().filter_map(shown).collect();
         let is_over = entry.expires.as_deref().is_some_and(|day| day < today);
         let is_checked = scope.iter().any(|at| summary.records[*at].verdict.is_checked());
         let asked = asked(entry, summary, &scope);
@@ -113,10 +151,14 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
             0 => KnownState::Unmatched,
             _ => KnownState::Holds,
         };
-        if state == KnownState::Holds {
-            showing.iter().for_each(|at| summary.records[*at].known = true);
-        }
         entries.push(KnownStatus { entry: entry.clone(), state, cases: showing.len() });
+        for (at, parts) in showing.into_iter().filter(|_| state == KnownState::Holds) {
+            let all = named.entry(at).or_insert_with(|| vec![false; parts.len()]);
+            all.iter_mut().zip(parts).for_each(|(all, part)| *all |= part);
+        }
+    }
+    for (at, parts) in named {
+        summary.records[at].known |= !parts.contains(&false);
     }
     // Of each finding its cases, and those of them that are known.
     let mut of = vec![(0, 0); summary.findings.len()];
@@ -184,18 +226,46 @@ pub fn is_about_known(entry: &KnownDeviation, names: &[String], [law, id, dtype,
 
 /// Whether the line of the call names an option that fits.
 fn uses(call: &str, pattern: &str) -> bool {
-    let words = call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
-    let names = words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
-    names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word)).any(|word| matches(pattern, word))
+    options_of(call).any(|word| matches(pattern, word))
 }
 
-/// Whether what the case shows is what the entry names.
-fn is_of(entry: &KnownDeviation, record: &CaseRecord, name: Option<&(String, String)>) -> bool {
+/// Options that the line of a call names.
+pub fn options_of(call: &str) -> impl Iterator<Item = &str> {
+    let words = call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
+    let names = words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
+    names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word))
+}
+
+/// What entries know a finding by.
+struct Named {
+    name: String,
+    title: String,
+    /// Code and title of each of its faults.
+    faults: Vec<(String, String)>,
+}
+
+impl Named {
+    fn of(finding: &Finding) -> Self {
+        let faults = codes(&finding.title).into_iter().map(|(code, title)| (code.to_owned(), title.to_owned()));
+        Self { name: finding_name(finding), title: finding.title.clone(), faults: faults.collect() }
+    }
+}
+
+/// What the entry names of what the case shows: of faults that come together each for itself, else the whole.
+fn parts_named(entry: &KnownDeviation, record: &CaseRecord, named: Option<&Named>) -> Vec<bool> {
     let pattern = entry.finding.as_str();
-    matches(pattern, record.verdict.word())
-        || name.is_some_and(|(name, title)| {
-            matches(pattern, name) || matches(pattern, title) || name.split('+').any(|code| matches(pattern, code))
-        })
+    let is_verdict = matches(pattern, record.verdict.word());
+    let Some(Named { name, title, faults }) = named else { return vec![is_verdict] };
+    if faults.len() < 2 {
+        return vec![is_verdict || matches(pattern, name) || matches(pattern, title)];
+    }
+    // A pattern that fits the whole may mean one of them alone.
+    let is_whole =
+        is_verdict || pattern == name || (pattern.contains('+') && matches(pattern, name)) || pattern == title;
+    let is_one = |(code, title): &(String, String)| {
+        matches(pattern, code) || matches(pattern, title) || matches(pattern, &format!("{code} {title}"))
+    };
+    faults.iter().map(|fault| is_whole || is_one(fault)).collect()
 }
 
 /// How much of what an entry is about a run has.
@@ -247,12 +317,12 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
     let is_known = |number: &usize| summary.findings.get(*number).is_some_and(Finding::is_known);
     let of: Vec<(usize, usize)> =
         (0..summary.records.len()).filter_map(|at| Some((at, summary.records[at].finding.filter(is_known)?))).collect();
-    let names: BTreeMap<usize, (String, String)> = of
+    let names: BTreeMap<usize, Named> = of
         .iter()
         .map(|(_, number)| *number)
         .collect::<BTreeSet<usize>>()
         .into_iter()
-        .map(|number| (number, (finding_name(&summary.findings[number]), summary.findings[number].title.clone())))
+        .map(|number| (number, Named::of(&summary.findings[number])))
         .collect();
     let target = target_names(summary);
     for status in outcome.entries.iter().filter(|status| status.state == KnownState::Holds) {
@@ -262,7 +332,8 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
             let is_there =
                 all.get(number).and_then(|entries| entries.last()).is_some_and(|last| std::ptr::eq(*last, entry));
             let record = &summary.records[*at];
-            if !is_there && covers(entry, &target, record) && is_of(entry, record, names.get(number)) {
+            let is_named = || parts_named(entry, record, names.get(number)).contains(&true);
+            if !is_there && covers(entry, &target, record) && is_named() {
                 all.entry(*number).or_default().push(entry);
             }
         }
@@ -312,5 +383,6 @@ pub fn stale_line(status: &KnownStatus) -> Option<String> {
         }
         KnownState::Holds | KnownState::NotAsked => return None,
     };
-    Some(format!("{}: {what}", status.entry.describe()))
+    let code = no_code(&status.entry.finding).map(|code| format!("; no fault has the code {code}"));
+    Some(format!("{}: {what}{}", status.entry.describe(), code.unwrap_or_default()))
 }

@@ -27,7 +27,7 @@ mod text;
 
 pub use adequacy::{adequacy, adequacy_page};
 pub use doctor::{DoctorText, doctor_line};
-pub use finding_name::{finding_name, titles};
+pub use finding_name::{finding_name, has_cause, titles};
 pub use format::{ReportError, ReportFormat, write_as};
 pub use github::github;
 pub use gitlab::gitlab;
@@ -35,7 +35,8 @@ pub use html::html;
 pub use json::{json, write_json};
 pub use junit::junit;
 pub use known::{
-    apply_known, check_known, is_about_known, is_day, open_findings, read_known, settled, stale_line, stale_lines,
+    apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings, options_of, read_known, settled,
+    stale_line, stale_lines,
 };
 pub use known_file::{add_known, remove_known, write_known};
 pub use markdown::{issue, markdown};

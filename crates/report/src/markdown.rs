@@ -60,12 +60,12 @@ pub fn markdown(summary: &Summary) -> String {
         .iter()
         .filter(|group| group.wrong.is_some())
         .map(|group| {
-            let (n, total) = (group.count(Verdict::is_finding), group.total());
-            format!("| {} | {} | {} of {} |", code(group.law), code(group.dtype), count(n), count(total))
+            let (n, checked) = (group.count(Verdict::is_finding), group.count(Verdict::is_checked));
+            format!("| {} | {} | {} of {} |", code(group.law), code(group.dtype), count(n), count(checked))
         })
         .collect();
     if !wrong.is_empty() {
-        line("## Laws that do not hold\n\n| law | format | cases |\n|---|---|---:|");
+        line("## Laws that do not hold\n\n| law | format | wrong of checked |\n|---|---|---:|");
         wrong.iter().for_each(|row| line(row));
         line("");
     }

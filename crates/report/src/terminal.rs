@@ -1,10 +1,10 @@
 //! The report for people: findings, then what was checked. Words carry the meaning; color only repeats it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{Evidence, Finding, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Evidence, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
@@ -342,15 +342,18 @@ fn references(rows: &BTreeMap<String, usize>) -> String {
     parts.join(", ").replacen(' ', " rows ", 1)
 }
 
-/// `float32 512 under f32, worst error 0.02 of the bound`.
+/// `float32 512 under f32, worst error 0.02 of its bound`. Where cases did not hold, it is the worst of those that did.
 fn formats(summary: &Summary) -> String {
+    let is_worse = |record: &&CaseRecord| record.verdict.is_checked() && record.verdict != Verdict::Pass;
+    let worse: BTreeSet<&str> = summary.records.iter().filter(is_worse).map(|record| record.dtype.as_str()).collect();
     let parts = summary.coverage.dtypes.iter().filter(|(_, n)| **n > 0).map(|(dtype, n)| {
         let contract = summary.run.contracts.get(dtype).map_or("", String::as_str);
+        let what = if worse.contains(dtype.as_str()) { "worst error that held" } else { "worst error" };
         let margin = summary
             .coverage
             .margins
             .get(dtype)
-            .map_or(String::new(), |margin| format!(", worst error {} of its bound", ratio(*margin)));
+            .map_or(String::new(), |margin| format!(", {what} {} of its bound", ratio(*margin)));
         format!("{dtype} {} under {contract}{margin}", count(*n))
     });
     parts.collect::<Vec<_>>().join("\n")

@@ -415,3 +415,57 @@ fn what_is_worse_without_a_finding_is_in_every_report_of_findings() {
         worse.snapshot = Some(compare(&recorded(&run(0.001)), &worse, "s", None, false));
     }
 }
+
+#[test]
+fn faults_that_come_together_are_known_each_for_itself() {
+    let right = summary(vec![], vec![case("value/c-1", Verdict::Pass, 0.1, None)]);
+    let known = |entries: &[&str]| {
+        let list: String = entries.iter().map(|entry| format!("- {{{entry}, reason: r}}\n")).collect();
+        let file = read_known("k", &format!("known:\n{list}")).unwrap_or_else(|error| panic!("{error}"));
+        let title = "QK101 scores are divided by d, with QK110 by the width";
+        let mut run =
+            summary(vec![finding(title, Verdict::Fail)], vec![case("value/c-1", Verdict::Fail, 9.0, Some(0))]);
+        apply_known(&mut run, "k", &file, &[], "2026-05-01");
+        // A comparison with a snapshot means the same by it.
+        let changes = compare(&recorded(&right), &run, "s", None, false).changes;
+        assert_eq!(changes[0].change == Change::Known, run.findings[0].is_known(), "{entries:?}");
+        // The fault is there, covered or not.
+        assert_eq!(run.known.as_ref().expect("entries").entries[0].state, KnownState::Holds, "{entries:?}");
+        run.findings[0].is_known()
+    };
+    let no = ["finding: QK101", "finding: QK110", "finding: 'QK101*'", "finding: '*divided by d*'"];
+    no.iter().for_each(|entry| assert!(!known(&[entry]), "{entry}"));
+    let yes =
+        ["finding: QK101+QK110", "finding: 'QK1*'", "finding: 'QK101+*'", "finding: FAIL", "law: value, finding: '*'"];
+    yes.iter().for_each(|entry| assert!(known(&[entry]), "{entry}"));
+    assert!(known(&["finding: QK101", "finding: QK110"]));
+    assert!(!known(&["finding: QK101", "finding: QK110, law: rows"]));
+    assert!(!known(&["finding: QK101", "finding: QK110, expires: 2026-04-30"]));
+}
+
+#[test]
+fn laws_are_counted_by_what_was_checked_and_errors_by_what_held() {
+    let mut cases = vec![case("value/c-0", Verdict::Fail, 9.0, Some(0)), case("value/c-9", Verdict::Pass, 0.1, None)];
+    cases.extend((1..6).map(|n| case(&format!("value/c-{n}"), Verdict::Refused, -1.0, None)));
+    let mut run = summary(vec![finding("QK221 by remainder", Verdict::Fail)], cases);
+    run.coverage.dtypes.insert("float32".to_owned(), 2);
+    run.coverage.margins.insert("float32".to_owned(), 0.1);
+    let catalog = Catalog::embedded().expect("specifications");
+    let written = |run: &Summary, format| write_as(format, run, &catalog).expect("a report");
+    let tables = [(ReportFormat::Markdown, "| `value` | `float32` | 1 of 2 |"), (ReportFormat::Html, "1 of 2 wrong")];
+    for (format, row) in tables {
+        let text = written(&run, format);
+        assert!(text.contains(row) && !text.contains("of 7"), "{text}");
+    }
+    let formats = [ReportFormat::Human, ReportFormat::Markdown, ReportFormat::Html];
+    for format in formats {
+        let text = written(&run, format);
+        assert!(text.contains("worst error that held 0.10 of its bound"), "{text}");
+    }
+    run.findings.clear();
+    run.records.remove(0);
+    for format in formats {
+        let text = written(&run, format);
+        assert!(text.contains(", worst error 0.10 of its bound"), "{text}");
+    }
+}

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{
-    add_known, apply_known, check_known, finding_name, is_day, read_known, remove_known, visible, write_known,
+    add_known, apply_known, check_known, finding_name, has_cause, is_day, is_of_no_suite, options_of, read_known,
+    remove_known, visible, write_known,
 };
 use qkvet_run::names::other_names;
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
-use qkvet_spec::{Chosen, KnownDeviation, KnownFile, KnownState, Summary};
+use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
@@ -130,23 +131,78 @@ fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>
     let entries = names.into_iter().flat_map(|name| {
         let scopes = scopes.remove(&name).unwrap_or_default();
         let entry = of_run(name);
-        scopes.into_iter().map(move |(law, dtype)| KnownDeviation { law, dtype, ..entry.clone() })
+        scopes.into_iter().map(move |Scope { law, option, dtype }| KnownDeviation {
+            law,
+            option,
+            dtype,
+            ..entry.clone()
+        })
     });
     Ok((entries.collect(), there))
 }
 
-/// What law and format an entry names.
-type Scope = (Option<String>, Option<String>);
+/// What an entry names of its cases.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Scope {
+    law: Option<String>,
+    option: Option<String>,
+    dtype: Option<String>,
+}
 
-/// Law and format of the cases of each finding, by its name, as far as the run was of chosen ones: nobody looked at the others.
+/// What cases have in common.
+#[derive(Default)]
+struct Shared<'a> {
+    dtypes: BTreeSet<&'a str>,
+    /// Options that each of them uses; none before the first.
+    options: Option<BTreeSet<&'a str>>,
+}
+
+impl<'a> Shared<'a> {
+    fn add(&mut self, one: &'a CaseRecord) {
+        self.dtypes.insert(&one.dtype);
+        let own: BTreeSet<&str> = options_of(&one.call).collect();
+        match &mut self.options {
+            Some(options) => options.retain(|option| own.contains(option)),
+            None => self.options = Some(own),
+        }
+    }
+
+    fn options(&self) -> impl Iterator<Item = &'a str> {
+        self.options.iter().flatten().copied()
+    }
+}
+
+/// What entries name of the cases of each finding, by its name: law and format as far as the run was of chosen ones, for nobody looked at the
+/// others. A finding without a cause may be anything elsewhere: its laws are named in any case, its formats if others did not, and an
+/// option that all its cases of the law use, if others do not.
 fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
-    let chosen = |what: Chosen, text: &str| summary.run.chosen.contains(&what).then(|| text.to_owned());
-    let names: Vec<String> = summary.findings.iter().map(finding_name).collect();
-    let mut scopes: BTreeMap<String, BTreeSet<Scope>> = BTreeMap::new();
+    let is_chosen = |what: Chosen| summary.run.chosen.contains(&what);
+    let names: Vec<(String, bool)> =
+        summary.findings.iter().map(|finding| (finding_name(finding), has_cause(finding))).collect();
+    let mut laws: BTreeMap<&str, Shared<'_>> = BTreeMap::new();
+    let mut shown: BTreeMap<(&(String, bool), &str), Shared<'_>> = BTreeMap::new();
     for one in &summary.records {
-        let Some(name) = one.finding.and_then(|at| names.get(at)) else { continue };
-        let scope = (chosen(Chosen::Laws, &one.law), chosen(Chosen::Dtypes, &one.dtype));
-        scopes.entry(name.clone()).or_default().insert(scope);
+        if one.verdict.is_checked() {
+            laws.entry(&one.law).or_default().add(one);
+        }
+        if let Some(name) = one.finding.and_then(|at| names.get(at)) {
+            shown.entry((name, &one.law)).or_default().add(one);
+        }
+    }
+    let mut scopes: BTreeMap<String, BTreeSet<Scope>> = BTreeMap::new();
+    for (((name, has_cause), law), cases) in shown {
+        let all = laws.get(law);
+        let is_common = |option: &&str| all.is_some_and(|all| all.options().any(|other| other == *option));
+        let option = cases.options().find(|option| !is_common(option)).filter(|_| !has_cause);
+        let is_of_some = all.is_some_and(|all| all.dtypes.len() > cases.dtypes.len());
+        let has_dtype = is_chosen(Chosen::Dtypes) || (!has_cause && is_of_some);
+        let dtypes: BTreeSet<Option<&str>> = cases.dtypes.iter().map(|dtype| has_dtype.then_some(*dtype)).collect();
+        let law = (is_chosen(Chosen::Laws) || !has_cause).then(|| law.to_owned());
+        scopes.entry(name.clone()).or_default().extend(dtypes.into_iter().map(|dtype| Scope {
+            law: law.clone(),
+            option: option.map(str::to_owned),
+            dtype: dtype.map(str::to_owned),
+        }));
     }
     scopes
 }
@@ -173,9 +229,18 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
     expect_there(&path)?;
     let known = read_known_file(&path)?;
     let today = today(args.file.today.as_deref())?;
-    let last = read(&args.file.from).ok().and_then(|summary| summary.known);
+    let last = read(&args.file.from).ok();
+    // What is newer than the last run is held against it.
+    let now = last.clone().map(|mut summary| {
+        let others = other_names(&summary.run.target, &setup::current_folder()?, None);
+        apply_known(&mut summary, "", &known, &others, &today);
+        Ok::<_, Failure>(summary)
+    });
+    let (last, now) = (last.and_then(|summary| summary.known), now.transpose()?);
+    let states = [last, now.and_then(|summary| summary.known)];
     for entry in &known.known {
-        let asked = last.iter().flat_map(|known| &known.entries).find(|status| status.entry == *entry);
+        let asked =
+            states.iter().flatten().find_map(|known| known.entries.iter().find(|status| status.entry == *entry));
         let is_over = entry.expires.as_ref().is_some_and(|day| *day < today);
         let said = match asked.map(|status| (status.state, status.cases)) {
             _ if is_over => "expired".to_owned(),
@@ -183,7 +248,11 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
             Some((KnownState::Holds, n)) => format!("holds, {n} cases"),
             Some((KnownState::Gone, _)) => "gone".to_owned(),
             Some((KnownState::Unmatched, _)) => "about nothing".to_owned(),
-            Some((KnownState::Expired | KnownState::NotAsked, _)) | None => "not asked in the last run".to_owned(),
+            Some((KnownState::Expired | KnownState::NotAsked, _)) | None => {
+                let suite = entry.suite.as_deref().filter(|_| is_of_no_suite(entry)).unwrap_or_default();
+                let suite = if suite.is_empty() { String::new() } else { format!("; {suite} is no built-in suite") };
+                format!("not asked in the last run{}", visible(&suite))
+            }
         };
         say!("{}  ({said})", entry.describe());
         let until = entry.expires.as_ref().map(|day| format!("until {day}"));

@@ -208,7 +208,10 @@ fn laws(summary: &Summary) -> (Vec<String>, Vec<LawRow>) {
             (0, _) if !group.is_checked() => LawCell { text: format!("{total} not checked"), kind: "none" },
             (0, 0) => LawCell { text: format!("{held} held"), kind: "good" },
             (0, open) => LawCell { text: format!("{held} held, {open} undecided"), kind: "open" },
-            (wrong, _) => LawCell { text: format!("✗ {wrong} of {total} wrong"), kind: "bad" },
+            (wrong, _) => {
+                let checked = group.count(Verdict::is_checked);
+                LawCell { text: format!("✗ {wrong} of {checked} wrong"), kind: "bad" }
+            }
         }
     };
     let row =

@@ -24,6 +24,9 @@ const PROFILE: &str = "ci";
 /// What stands in the templates for the target and its profile.
 const CHECKED: &str = "mine --profile ci";
 
+/// What makes a wheel.
+const WHEEL: &str = "`cargo xtask wheel` in the repository of qkvet builds it";
+
 pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
     let service = if args.github { GITHUB } else { GITLAB };
     let config = Path::new(CONFIG_FILE);
@@ -52,7 +55,7 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
     let path = args.out.as_deref().unwrap_or(Path::new(service.path));
     begin(path, &service.template.replace(CHECKED, &checked), args.force)?;
     say!(
-        "\nsee that its install step names what {name} imports; its commands run here too:\n\n  qkvet check {checked}"
+        "\nsee that its install step names what {name} imports\nuntil a release of qkvet is on the package index, it wants a wheel in place of `qkvet`: {WHEEL}\nits commands run here too:\n\n  qkvet check {checked}"
     );
     Ok(ExitCode::from(HELD))
 }
