@@ -3,6 +3,8 @@
 //! The argument is in `docs/bounds.md#exp-product`. It holds for whatever coefficients there are: how they were found is no part
 //! of it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod directed;
 
 use std::f64::consts::LOG2_E;
@@ -51,6 +53,11 @@ impl Interval {
     }
 }
 
+/// `2^n`, exact.
+fn power(n: i32) -> f64 {
+    (0..n.abs()).fold(1.0, |power, _| if n < 0 { power / 2.0 } else { power * 2.0 })
+}
+
 /// Polynomial less series, `Σ d_n x^n`, in `y = 2x`: the coefficients `d_n/2^n`.
 fn difference() -> Vec<Interval> {
     let (ln2_low, ln2_high) = ln2();
@@ -62,7 +69,7 @@ fn difference() -> Vec<Interval> {
                 term = Interval { low: term.low.clone() * ln2_low.clone() / down(divisor), high };
             }
             let coefficient = COEFFICIENTS_BASE_2.iter().rev().nth(n).copied().unwrap_or(0.0);
-            Interval::point(coefficient).minus(&term).times(0.5f64.powi(i32::try_from(n).unwrap()))
+            Interval::point(coefficient).minus(&term).times(power(-i32::try_from(n).unwrap()))
         })
         .collect()
 }
@@ -75,13 +82,13 @@ fn distance_from_the_power() -> Upper {
         let mut binomial = 1.0;
         for k in 0..=n / 2 {
             let half = if n == 2 * k { 0.5 } else { 1.0 };
-            let share = binomial * half * 2.0f64.powi(1 - i32::try_from(n).unwrap());
+            let share = binomial * half * power(1 - i32::try_from(n).unwrap());
             by_chebyshev[n - 2 * k] = by_chebyshev[n - 2 * k].add(&d.times(share));
             // Exact: binomial coefficients of at most 31 are below 2^53, and so is each product.
             binomial = binomial * (n - k) as f64 / (k + 1) as f64;
         }
     }
-    by_chebyshev.iter().fold(up(2.0f64.powi(-150)), |sum, coefficient| sum + coefficient.size())
+    by_chebyshev.iter().fold(up(power(-150)), |sum, coefficient| sum + coefficient.size())
 }
 
 /// Upper bound of `|exp_product(x, c)/2^(xc) − 1|` over `|xc| ≤ 865`.
@@ -101,7 +108,7 @@ fn proved_error() -> Upper {
     let before = error * half() + distance_from_the_power();
     let polynomial = magnitude((before.clone() + u() / up(2.0)) / up(0.707), (before + u()) / up(1.0 - 1e-10));
     // The rest is rounded once, by at most 2^−55, and 2^a − 1 ≤ a for a ≤ 1 here. What underflows is below 2^−1000.
-    let argument = up(0.25) * u() + up(2.0f64.powi(-1000));
+    let argument = up(0.25) * u() + up(power(-1000));
     polynomial.clone() + argument.clone() + polynomial * argument
 }
 

@@ -514,7 +514,6 @@ pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &Expr) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

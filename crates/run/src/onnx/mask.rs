@@ -26,8 +26,7 @@ impl Model {
             3 => matches!(form, Shared | PerHead),
             _ => {
                 let is_one = |axis: usize| input.shape.get(axis) == Some(&Some(1));
-                !(is_one(0) && matches!(form, Full | PerItem | PerKey))
-                    && !(is_one(1) && matches!(form, Full | PerHead))
+                !(is_one(0) && matches!(form, Full | PerItem | PerKey) || is_one(1) && matches!(form, Full | PerHead))
             }
         }
     }

@@ -120,14 +120,14 @@ impl<S: Simd> Scores<'_, S> {
         let d = self.query.len();
         let (several, single) = self.query.as_chunks::<DIMENSIONS>();
         let mut keys: [(&[[f64; DIMENSIONS]], &[f64]); N] = [(&[], &[]); N];
-        for n in 0..N {
-            keys[n] = self.key[(k + n) * d..][..d].as_chunks();
+        for (n, key) in keys.iter_mut().enumerate() {
+            *key = self.key[(k + n) * d..][..d].as_chunks();
         }
         let mut sums = [[simd.splat_f64s(0.0); VECTORS]; N];
         for (c, queries) in several.iter().enumerate() {
             let mut key = [&[0.0; DIMENSIONS]; N];
-            for n in 0..N {
-                key[n] = &keys[n].0[c];
+            for (key, (chunks, _)) in key.iter_mut().zip(&keys) {
+                *key = &chunks[c];
             }
             for t in 0..DIMENSIONS {
                 for n in 0..N {
