@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 pub mod changed;
+pub mod functions;
 pub mod implementations;
 pub mod libraries;
 pub mod markup;
@@ -163,6 +164,17 @@ pub fn shell(folder: &Path, lines: &str) -> Finished {
     let mut command = Command::new("sh");
     command.args(["-c", lines]).current_dir(folder).env("PATH", path).env("NO_COLOR", "1");
     finished(&mut command)
+}
+
+/// Runs the script of a finding in a folder of its own: it must find the target by itself.
+///
+/// # Panics
+/// When there is no Python, or no folder can be made.
+#[must_use]
+pub fn play(script: &Path) -> Finished {
+    let elsewhere = tempfile::tempdir().unwrap_or_else(|error| panic!("a folder: {error}"));
+    let python = python().unwrap_or_else(|| panic!("no interpreter"));
+    finished(Command::new(python).arg(script).current_dir(elsewhere.path()))
 }
 
 fn finished(command: &mut Command) -> Finished {

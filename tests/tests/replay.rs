@@ -3,50 +3,11 @@
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use qkvet_tests::{Finished, has_python, python, run};
+use qkvet_tests::functions::{NUMPY, TORCH};
+use qkvet_tests::{Finished, has_python, play, python, run};
 use serde_json::Value;
 use tempfile::TempDir;
-
-const NUMPY: &str = "\
-import os, time
-import numpy as np
-CALLS = 0
-def attention(query, key, value, softmax_scale, causal=False, mask=None):
-    global CALLS
-    CALLS += 1
-    work = np.float64 if query.dtype == np.float64 else np.float32
-    q, k, v = (x.astype(work) for x in (query, key, value))
-    k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
-    n_q, n_k = q.shape[2], k.shape[2]
-    allowed = np.tril(np.ones((n_q, n_k), bool), n_k - n_q if causal else n_k)
-    if mask is not None:
-        allowed = allowed & mask
-    s = np.where(allowed, q @ k.swapaxes(2, 3) * softmax_scale, -np.inf)
-    top = s.max(3, keepdims=True)
-    w = np.exp(s - np.where(top == -np.inf, 0, top))
-    total = w.sum(3, keepdims=True)
-    o = (w / np.where(total == 0, 1, total) @ v).astype(query.dtype)
-    # here
-    return o
-";
-
-const TORCH: &str = "\
-import torch
-def attention(query, key, value, scale=None, is_causal=False, attn_mask=None):
-    q, k, v = (x.transpose(1, 2) for x in (query, key, value))
-    k, v = (torch.repeat_interleave(x, q.shape[1] // k.shape[1], dim=1) for x in (k, v))
-    s = q @ k.transpose(2, 3) * (q.shape[3] ** -0.5 if scale is None else scale)
-    n_q, n_k = s.shape[2:]
-    if is_causal:
-        s = s.masked_fill(torch.ones(n_q, n_k).tril(n_k - n_q) == 0, float('-inf'))
-    if attn_mask is not None:
-        s = s.masked_fill(~attn_mask, float('-inf'))
-    o = torch.nan_to_num(torch.softmax(s, 3)) @ v
-    # here
-    return o.transpose(1, 2)
-";
 
 /// What does not fit is refused by NumPy itself.
 const UNFIT: &str = "\
@@ -156,21 +117,6 @@ impl Place {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}"))
-}
-
-/// Runs a script in a folder of its own: it must find the target by itself.
-fn play(script: &Path) -> Finished {
-    let elsewhere = TempDir::new().expect("a folder");
-    let output = Command::new(python().expect("an interpreter"))
-        .arg(script)
-        .current_dir(elsewhere.path())
-        .output()
-        .unwrap_or_else(|error| panic!("python: {error}"));
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
 }
 
 /// The words of a command line as a shell gives them.

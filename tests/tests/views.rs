@@ -2,10 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
-use std::path::PathBuf;
-use std::process::Command;
-
-use qkvet_tests::{Finished, has_python, python, run};
+use qkvet_tests::{Finished, has_python, play, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -75,14 +72,7 @@ impl Place {
 
     /// Runs the script of a finding.
     fn play(&self, finding: &Value) -> Finished {
-        let script: PathBuf = self.0.path().join(text(&finding["script"]));
-        let output = Command::new(python().expect("an interpreter")).arg(script).output();
-        let output = output.unwrap_or_else(|error| panic!("python: {error}"));
-        Finished {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        play(&self.0.path().join(text(&finding["script"])))
     }
 }
 
