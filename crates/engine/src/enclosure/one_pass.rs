@@ -1,7 +1,7 @@
 //! Rows whose logits are bounded beforehand: scale, exponential and sums in one pass over a block of scores, which is never
 //! needed again. Derivation: `docs/bounds.md#streaming`.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::{Detail, RowStats};
 use std::ops::Range;
@@ -60,12 +60,20 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
         };
         block.set_row(job, columns.of_row(i), (i, stats, &outcome), sums, block.rows.start);
     }
-    // Without a way out early, so that the loops become vector instructions.
-    match detail {
-        Detail::Midpoints => sums.values.iter().fold(true, |all, sum| all & sum.is_finite()),
-        Detail::Radii | Detail::Rows | Detail::Full => {
-            block.rad.iter().fold(true, |all, rad| all & (*rad < f64::INFINITY))
-        }
+    let results: &[f64] = if detail == Detail::Midpoints { &sums.values } else { block.rad };
+    Arch::new().dispatch(AllFinite(results))
+}
+
+/// Whether no number is infinite or NaN.
+struct AllFinite<'a>(&'a [f64]);
+
+impl WithSimd for AllFinite<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> bool {
+        // Without a way out early, so that the loop becomes vector instructions.
+        self.0.iter().fold(true, |all, x| all & (x.abs() < f64::INFINITY))
     }
 }
 

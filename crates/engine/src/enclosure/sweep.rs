@@ -162,9 +162,9 @@ impl Sweep<'_> {
         let query = buffers.query.fit(n_groups * width);
         query[self.windows.len() / lanes * width..].fill(0.0);
         if head.d_k > 0 {
-            for (i, row) in self.query.chunks_exact(head.d_k).enumerate() {
-                let group = &mut query[i / lanes * width..];
-                row.iter().enumerate().for_each(|(t, q)| group[t * lanes + i % lanes] = sign * q);
+            // No closure around it: what one calls is not compiled for vectors.
+            for (group, rows) in query.chunks_exact_mut(width).zip(self.query.chunks(width)) {
+                transpose(rows, head.d_k, group, lanes, sign);
             }
         }
         buffers.exponentials.fit(KEY_BLOCK * lanes);
@@ -174,6 +174,7 @@ impl Sweep<'_> {
     }
 
     /// What the lanes have come to, row by row.
+    #[inline(always)]
     fn finish(self, lanes: usize, kinds: usize) {
         let head = self.table.head();
         let (d_v, scale) = (head.d_v, head.factor().value.abs());
@@ -191,11 +192,37 @@ impl Sweep<'_> {
                 smallest: scale * fact(weights::SMALLEST),
             }
         }));
-        for (row_major, by_group) in self.sums.products_mut().into_iter().zip(&products[..kinds]) {
-            for (i, row) in row_major.chunks_exact_mut(d_v.max(1)).enumerate() {
-                let group = &by_group.get()[i / lanes * d_v * lanes..];
-                row.iter_mut().enumerate().for_each(|(c, sum)| *sum = group[c * lanes + i % lanes]);
+        if d_v > 0 {
+            let width = d_v * lanes;
+            for (row_major, by_group) in self.sums.products_mut().into_iter().zip(&products[..kinds]) {
+                for (rows, group) in row_major.chunks_mut(width).zip(by_group.get().chunks_exact(width)) {
+                    transpose(group, lanes, rows, d_v, 1.0);
+                }
             }
+        }
+    }
+}
+
+/// `to[j, i] = sign·from[i, j]`, for as many rows and columns as both have.
+///
+/// # Shapes
+/// `from: (.., from_width)`, `to: (.., to_width)`.
+#[inline(always)]
+fn transpose(from: &[f64], from_width: usize, to: &mut [f64], to_width: usize, sign: f64) {
+    /// Rows of `from` that are read side by side.
+    const SIDE: usize = 8;
+    let n = (from.len() / from_width).min(to_width);
+    for first in (0..n / SIDE * SIDE).step_by(SIDE) {
+        let rows = &from[first * from_width..(first + SIDE) * from_width];
+        for (j, to) in to.chunks_exact_mut(to_width).enumerate().take(from_width) {
+            for (i, to) in to[first..first + SIDE].iter_mut().enumerate() {
+                *to = sign * rows[i * from_width + j];
+            }
+        }
+    }
+    for i in n / SIDE * SIDE..n {
+        for (j, to) in to.chunks_exact_mut(to_width).enumerate().take(from_width) {
+            to[i] = sign * from[i * from_width + j];
         }
     }
 }

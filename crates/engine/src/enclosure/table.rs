@@ -31,6 +31,9 @@ pub(super) fn grid(x: f64) -> i32 {
 
 const LANES: usize = 8;
 
+/// As many numbers as can be in flight where one operation waits for the last.
+const WIDE: usize = 4 * LANES;
+
 /// Lanes two by two, then pairs, then halves: three operations in a row, not eight.
 #[inline(always)]
 fn across(lanes: [f64; LANES], both: impl Fn(f64, f64) -> f64) -> f64 {
@@ -50,15 +53,21 @@ fn lowest_bit(x: f64) -> f64 {
 /// The coarsest grid that holds every number of the slice.
 #[inline(always)]
 pub(crate) fn common_grid(xs: &[f64]) -> i32 {
-    let mut lowest = [f64::INFINITY; LANES];
-    let (chunks, rest) = xs.as_chunks::<LANES>();
+    let mut lowest = [f64::INFINITY; WIDE];
+    let (chunks, rest) = xs.as_chunks::<WIDE>();
     for chunk in chunks {
-        for lane in 0..LANES {
+        for lane in 0..WIDE {
             let bit = lowest_bit(chunk[lane]);
             lowest[lane] = if bit < lowest[lane] { bit } else { lowest[lane] };
         }
     }
-    let of_lanes = across(lowest, |a, b| if b < a { b } else { a });
+    let least = |a: f64, b: f64| if b < a { b } else { a };
+    let mut of_lanes = [f64::INFINITY; LANES];
+    for lane in 0..LANES {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|part| lowest[part * LANES + lane]);
+        of_lanes[lane] = least(least(a, b), least(c, d));
+    }
+    let of_lanes = across(of_lanes, least);
     let lowest = rest.iter().map(|x| lowest_bit(*x)).fold(of_lanes, f64::min);
     match lowest {
         f64::INFINITY => NO_GRID,
@@ -69,34 +78,38 @@ pub(crate) fn common_grid(xs: &[f64]) -> i32 {
 
 /// Upper bound of the 2-norm; 0 only for zeros.
 ///
-/// Squares are taken after an exact scaling by a power of two, so neither overflow nor underflow spoils them.
+/// Where neither overflow nor underflow can spoil the squares they are taken as they are, otherwise after an exact scaling by a
+/// power of two; no bit depends on which.
 #[inline(always)]
 pub(crate) fn norm_upper(xs: &[f64]) -> f64 {
-    let (chunks, rest) = xs.as_chunks::<LANES>();
-    let mut largest = [0.0f64; LANES];
-    for chunk in chunks {
-        for lane in 0..LANES {
-            let size = chunk[lane].abs();
-            largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+    let plain = square_sum(xs, 1.0);
+    let (square_sum, e) = if (1e-200..1e200).contains(&plain) {
+        (plain, 0)
+    } else {
+        let largest = xs.iter().fold(0.0f64, |max, x| max.max(x.abs()));
+        if largest == 0.0 {
+            // 0, or NaN for a row of nothing else.
+            return plain;
         }
-    }
-    let of_lanes = across(largest, |a, b| if b > a { b } else { a });
-    let largest = rest.iter().fold(of_lanes, |max, x| max.max(x.abs()));
-    if largest == 0.0 {
-        return 0.0;
-    }
-    let e = exponent(largest).clamp(-1000, 1000);
-    let factor = pow2(-e);
+        let e = exponent(largest).clamp(-1000, 1000);
+        (square_sum(xs, pow2(-e)), e)
+    };
+    let n = xs.len() as f64;
+    let inflated = square_sum * (1.0 + (n + 4.0) * 2.0 * U) + n * f64::MIN_POSITIVE;
+    (inflated.sqrt() * (1.0 + 4.0 * U) * pow2(e)).next_up()
+}
+
+/// `Σ (x·factor)²`, without error bound.
+#[inline(always)]
+fn square_sum(xs: &[f64], factor: f64) -> f64 {
+    let (chunks, rest) = xs.as_chunks::<LANES>();
     let mut squares = [0.0; LANES];
     for chunk in chunks {
         for lane in 0..LANES {
             squares[lane] += (chunk[lane] * factor) * (chunk[lane] * factor);
         }
     }
-    let square_sum: f64 = rest.iter().map(|x| (x * factor) * (x * factor)).chain(squares).sum();
-    let n = xs.len() as f64;
-    let inflated = square_sum * (1.0 + (n + 4.0) * 2.0 * U) + n * f64::MIN_POSITIVE;
-    (inflated.sqrt() * (1.0 + 4.0 * U) * pow2(e)).next_up()
+    rest.iter().map(|x| (x * factor) * (x * factor)).chain(squares).sum()
 }
 
 /// Upper bound of the norm, and grid, of each of `n` rows of width `d`.
@@ -212,7 +225,7 @@ impl ColumnStats {
 
     /// Takes in some keys, in vectors.
     fn add_keys(&mut self, head: &Head<'_>, keys: Range<usize>, is_seen: impl Fn(usize) -> bool) {
-        Arch::new().dispatch(|| keys.filter(|j| is_seen(*j)).for_each(|j| self.add(head, j)));
+        Arch::new().dispatch(AddKeys { stats: self, head, keys, is_seen });
     }
 
     #[inline(always)]
@@ -237,6 +250,27 @@ impl ColumnStats {
             self.computed_abs_sum[c] += other.computed_abs_sum[c];
             self.low[c] = self.low[c].min(other.low[c]);
             self.high[c] = self.high[c].max(other.high[c]);
+        }
+    }
+}
+
+/// No closure: what one calls is not compiled for vectors.
+struct AddKeys<'a, F> {
+    stats: &'a mut ColumnStats,
+    head: &'a Head<'a>,
+    keys: Range<usize>,
+    is_seen: F,
+}
+
+impl<F: Fn(usize) -> bool> WithSimd for AddKeys<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for j in self.keys {
+            if (self.is_seen)(j) {
+                self.stats.add(self.head, j);
+            }
         }
     }
 }
@@ -407,5 +441,17 @@ mod tests {
             assert!(norm >= 5.0 * scale && norm <= 5.0 * scale * (1.0 + 1e-14) + 1e-323, "{scale:e}: {norm:e}");
         }
         assert_eq!(norm_upper(&[f64::MAX, f64::MAX]), f64::INFINITY);
+        assert!(norm_upper(&[f64::NAN, 1.0]).is_nan() && norm_upper(&[f64::NAN]).is_nan());
+    }
+
+    /// What a scaling does not round has the same bits: norms do not tell which way they came.
+    #[test]
+    fn norms_near_the_ends_of_the_range_have_the_bits_of_those_within() {
+        let numbers: Vec<f64> = (1..40).map(|at| f64::from((at * 7919) % 1009) / 504.0 - 1.0).collect();
+        let norm = norm_upper(&numbers);
+        for exponent in [-700, -320, 310, 700] {
+            let scaled: Vec<f64> = numbers.iter().map(|x| x * pow2(exponent)).collect();
+            assert_eq!(norm_upper(&scaled), norm * pow2(exponent), "{exponent}");
+        }
     }
 }
