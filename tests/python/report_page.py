@@ -75,9 +75,13 @@ def filtered(page):
         other.goto(link)
         expect("findings behind the link " + link, expected, shown(other))
         other.close()
+    page.locator("#filter").fill("zzz")
+    expect("findings behind words of none", 0, len(shown(page)))
+    expect("that there are none is said", True, page.locator("#none-shown").is_visible())
     page.locator("#filter").focus()
     page.keyboard.press("Escape")
     expect("findings without a filter", TOLD["findings"], len(shown(page)))
+    expect("nothing is said of none", False, page.locator("#none-shown").is_visible())
 
 
 def themes(page, scheme):

@@ -80,18 +80,23 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
         let plot = part(article, "<svg role=\"img\" class=\"plot\"", "</svg>");
         assert!(plot.contains("<title>Where this finding shows, by numbers of queries and keys</title>"), "{plot}");
         let (mut shows, mut held) = (BTreeSet::new(), BTreeSet::new());
-        for record in summary.records.iter().filter(|one| one.verdict.is_checked()) {
+        let pair = |call: &str| {
             let of = |name: &str| {
                 let word = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok();
-                record.call.split(' ').find_map(word)
+                call.split(' ').find_map(word)
             };
-            let (Some(n_q), Some(n_k)) = (of("n_q"), of("n_k")) else { continue };
+            of("n_q").zip(of("n_k"))
+        };
+        for record in summary.records.iter().filter(|one| one.verdict.is_checked()) {
+            let Some(place) = pair(&record.call) else { continue };
             if record.finding == Some(at) {
-                shows.insert((n_q, n_k));
+                shows.insert(place);
             } else if !record.verdict.is_finding() {
-                held.insert((n_q, n_k));
+                held.insert(place);
             }
         }
+        // The witness shows it, whatever cases of the suite do where it lies.
+        shows.extend(pair(&finding.witness.call));
         assert!(!shows.is_empty() && held.difference(&shows).count() > 0, "{shows:?} {held:?}");
         // One of each is the legend's.
         assert_eq!(plot.matches("<path class=\"cross\"").count(), shows.len() + 1);

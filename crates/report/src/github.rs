@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use indexmap::IndexMap;
 use qkvet_spec::{Finding, Summary, Verdict};
 
 use crate::finding_name::finding_name;
@@ -55,25 +56,41 @@ fn limited(all: impl Iterator<Item = (String, String)>, n_all: usize, noun: &str
     all.take(MOST - 1).chain([last]).collect()
 }
 
-/// What is worse than in the snapshot, by groups.
-fn regressions(summary: &Summary) -> Vec<ChangeGroup<'_>> {
+/// What is worse than in the snapshot: groups that differ in what their cases were before, and not in what they show now, are one.
+fn regressions(summary: &Summary) -> Vec<Vec<ChangeGroup<'_>>> {
+    let mut all: IndexMap<(&str, BTreeSet<&str>), Vec<ChangeGroup<'_>>> = IndexMap::new();
     let groups = summary.snapshot.iter().flat_map(change_groups);
-    groups.filter(|group| group.change.is_regression()).collect()
+    for group in groups.filter(|group| group.change.is_regression()) {
+        all.entry((group.change.name(), names(&group))).or_default().push(group);
+    }
+    all.into_values().collect()
 }
 
-fn regression(summary: &Summary, group: &ChangeGroup<'_>) -> (String, String) {
-    let cases: Vec<String> = group.cases.iter().take(5).map(|one| ChangeGroup::line(one)).collect();
-    let (n, laws) = (count(group.cases.len()), group.laws());
-    let noun = if group.cases.len() == 1 { "case" } else { "cases" };
-    let names: BTreeSet<&str> = group.cases.iter().filter_map(|one| one.found.as_ref()?.finding.as_deref()).collect();
+/// The findings that the cases of a group show now.
+fn names<'a>(group: &ChangeGroup<'a>) -> BTreeSet<&'a str> {
+    group.cases.iter().filter_map(|one| one.found.as_ref()?.finding.as_deref()).collect()
+}
+
+fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String) {
+    let [group, others @ ..] = groups else { return (String::new(), String::new()) };
+    let laws = |group: &ChangeGroup<'_>| {
+        let n = group.cases.len();
+        format!("{} {}: {}", count(n), if n == 1 { "case" } else { "cases" }, group.laws())
+    };
+    let names = names(group);
     let found = summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
     let causes = found.take(MOST).map(|finding| match &finding.cause {
         Some(cause) => format!("\n{}: {cause}", finding.title),
         None => format!("\n{}", finding.title),
     });
+    let causes: String = causes.collect();
+    let also: String = others.iter().map(|other| format!("\nalso {}, {}", other.title, laws(other))).collect();
+    let cases = groups.iter().flat_map(|group| &group.cases).take(5);
+    let cases: String = cases.map(|one| format!("\n{}", ChangeGroup::line(one))).collect();
+    let more = if others.is_empty() { String::new() } else { format!(", and {} more", count(others.len())) };
     (
-        format!("snapshot: {}: {}", group.change.name(), group.title),
-        format!("{n} {noun}: {laws}{}\n{}", causes.collect::<String>(), cases.join("\n")),
+        format!("snapshot: {}: {}{more}", group.change.name(), group.title),
+        format!("{}{causes}{also}{cases}", laws(group)),
     )
 }
 

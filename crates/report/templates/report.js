@@ -37,6 +37,7 @@
       shown += isIn ? 1 : 0;
     });
     byId("shown").textContent = shown + " of " + findings.length;
+    byId("none-shown").hidden = shown > 0;
   };
   var fromLink = function () {
     var match = /^#filter=(.*)$/.exec(window.location.hash);

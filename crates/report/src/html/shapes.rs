@@ -61,8 +61,8 @@ impl Shapes {
         plot(&places, None, &words, MOST)
     }
 
-    /// The plot of a finding by its number: pairs at which cases show it, pairs at which all cases held, and the smallest witness, which
-    /// need not be a case of the suite. Empty where no case is said to show it.
+    /// The plot of a finding by its number: pairs at which cases or the smallest witness, which need not be a case of the suite, show
+    /// it, and pairs at which all cases held. Empty where no case is said to show it.
     pub(super) fn finding(&self, finding: &Finding, number: usize) -> String {
         let mut places: BTreeMap<Pair, Place> = BTreeMap::new();
         for (pair, cases) in &self.by_pair {
@@ -72,6 +72,11 @@ impl Shapes {
             }
         }
         let witness = pair(&finding.witness.call);
+        // A witness was made smaller, where cases of the suite may have held: it shows the finding all the same.
+        if let Some(place) = witness.filter(|_| places.values().any(|place| place.wrong > 0)) {
+            let place = places.entry(place).or_default();
+            place.wrong = place.wrong.max(1);
+        }
         let words = Words {
             title: "Where this finding shows, by numbers of queries and keys",
             what: "Cases show this finding",
@@ -127,7 +132,6 @@ fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, mo
             plot.mark(0, across(*n_k), up(*n_q), &about);
         }
     }
-    // Around what is there: a witness was made smaller, where cases of the suite may have held.
     if let Some((n_q, n_k)) = witness {
         plot.ring(across(n_k), up(n_q), &format!("n_q={n_q}, n_k={n_k}: the smallest witness"));
     }

@@ -31,7 +31,7 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
     }
     if let Some(line) = source.lines().position(is_conflict) {
         let what = format!("snapshot at {path}:{}: expected cases, got a merge that is not resolved", line + 1);
-        let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and what `qkvet snapshot check` then finds with `accept`";
+        let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and take over what `qkvet snapshot check` then finds with `qkvet snapshot accept`";
         return Err(SpecError::plain(format!("{what}\n{hint}")));
     }
     let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| {

@@ -219,7 +219,10 @@ fn drifted(cases: &[&CaseChange]) -> String {
 
 /// The title of a code behind it.
 fn named(text: &str, titles: &BTreeMap<String, String>) -> String {
-    let known = text.split([' ', '+']).filter_map(|word| titles.get(word)).cloned().collect::<Vec<_>>();
+    let mut known: Vec<&str> = text.split([' ', '+']).filter_map(|word| titles.get(word)).map(String::as_str).collect();
+    // `FAIL QK101 → FAIL QK101+QK110` has a code twice.
+    let mut seen = std::collections::BTreeSet::new();
+    known.retain(|title| seen.insert(*title));
     if known.is_empty() { text.to_owned() } else { format!("{text} ({})", known.join("; ")) }
 }
 

@@ -137,6 +137,9 @@ def main():
         start()
     except Exception as error:
         print("the target cannot be loaded: %s: %s" % (type(error).__name__, error), file=sys.stderr)
+        file = globals().get("FILE")  # none for a module
+        if file is not None and not os.path.exists(file):
+            print("hint: say where it is: python %s PATH" % os.path.basename(__file__), file=sys.stderr)
         return 2
     global TURN
     for TURN in range(TURNS):

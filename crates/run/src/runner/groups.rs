@@ -120,8 +120,11 @@ pub(crate) fn cause_lines(named: &Named<'_>) -> (String, String, String) {
         format!("; next best, {}, matches {explained} of {of} looked at", names(faults))
     });
     let (n, of) = (named.members.len(), named.of);
-    let share =
-        if n == of { format!("all {n} failing cases match") } else { format!("{n} of {of} failing cases match") };
+    let share = match (n, of) {
+        (1, 1) => "the only failing case matches".to_owned(),
+        _ if n == of => format!("all {n} failing cases match"),
+        _ => format!("{n} of {of} failing cases match"),
+    };
     let (title, tells): (Vec<String>, Vec<&str>) = named
         .faults
         .iter()

@@ -212,8 +212,19 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     }
     let written = accept(&mut snapshot, &run.summary, &outcome, args.prune, &*chosen);
     save(&path, &snapshot, written, &outcome, args.prune)?;
+    tell_worse(&outcome, &*chosen);
     tell_raised(&snapshot, &run.summary, &outcome);
     Ok(ExitCode::from(HELD))
+}
+
+/// Says how much of what was taken over is a regression, as a number of replaced cases does not tell.
+fn tell_worse(outcome: &SnapshotOutcome, is_accepted: &dyn Fn(&CaseChange) -> bool) {
+    let is_worse = |one: &&CaseChange| one.change.is_regression() && is_accepted(one);
+    match outcome.changes.iter().filter(is_worse).count() {
+        0 => {}
+        1 => tell!("notice: 1 of these is a regression, which no check will tell from now on"),
+        n => tell!("notice: {n} of these are regressions, which no check will tell from now on"),
+    }
 }
 
 /// Says that what was no regression is one now: the largest error of a law is what its other cases are held against, and that was
