@@ -72,7 +72,14 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
         1,
         &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"],
     );
-    broken.expect(1, &["title=snapshot%3A worse verdict%3A PASS → FAIL QK301%2C and 1 more::", "also UNSUPPORTED → FAIL QK301, 15 cases", "title=FAIL QK301 the weights"]);
+    broken.expect(
+        1,
+        &[
+            "title=snapshot%3A worse verdict%3A PASS → FAIL QK301%2C and 1 more::",
+            "also UNSUPPORTED → FAIL QK301, 15 cases",
+            "title=FAIL QK301 the weights",
+        ],
+    );
     assert!(text(&folder.join("j.xml")).contains("type=\"SNAPSHOT\""));
     at_home(folder, &["snapshot", "diff", name]).expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
     for refused in [

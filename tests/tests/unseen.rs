@@ -72,6 +72,28 @@ fn what_came_once_is_not_called_fixed() {
     }
 }
 
+/// A crash or a hang that does not come again is gone for no reason that anyone knows.
+#[test]
+fn a_crash_or_a_hang_that_came_once_is_not_called_fixed() {
+    if !has_python() {
+        return;
+    }
+    for (fault, verdict) in [("os.abort()", "CRASH"), ("__import__('time').sleep(60)", "TIMEOUT")] {
+        let once =
+            format!("mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); {fault}");
+        let place = Place::new(NUMPY, &once);
+        let finding = place.found(&["--law", "value", "--timeout", "2"]);
+        assert_eq!(text(&finding["verdict"]), verdict, "{finding:#}");
+        assert!(text(&finding["cause"]).contains("did not come when the same case was put again"), "{finding:#}");
+        place.replay(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
+        place.play(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
+        // Whatever comes at every call is seen.
+        place.write(NUMPY, fault);
+        let replay = ["replay", text(&finding["witness"]["case"]), "--timeout", "2"];
+        run(place.0.path(), &replay).expect(1, &[verdict]);
+    }
+}
+
 /// A target that cannot be asked as it was has not been mended.
 #[test]
 fn what_is_declined_now_is_not_called_fixed() {

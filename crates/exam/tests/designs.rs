@@ -111,6 +111,20 @@ fn a_column_may_stand_for_a_row_and_the_template_shows_the_extents() {
     }
 }
 
+/// Vectors of the sheet are no numbers that can be computed with here, and no mistake.
+#[test]
+fn what_is_written_in_terms_of_the_sheet_is_left_to_a_person() {
+    let bench = bench();
+    for (answer, name) in
+        [("10 (k_2 + k_3)", "k_2"), ("q = 10k_3", "k_3"), ("{q: 10 k_1 + k_3}", "k_1"), ("\"q: 5 * k_2\"", "k_2")]
+    {
+        bench.check("1b", answer, Verdict::ByHand, &["not decided", &format!("in terms of {name}")]);
+    }
+    for answer in ["{q: ten times the last}", "{q: k_}", "{q: key_3}", "q_x"] {
+        bench.check("1b", answer, Verdict::Unreadable, &[]);
+    }
+}
+
 #[test]
 fn a_name_or_a_sign_before_a_number_is_left_out() {
     let bench = bench();

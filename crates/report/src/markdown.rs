@@ -9,6 +9,7 @@ use crate::finding_name::titles;
 use crate::groups::{case_groups, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
+use crate::terminal::regressions;
 use crate::text::{count, cut, no_command, plain, visible};
 
 /// Findings beyond this are only named.
@@ -77,6 +78,17 @@ fn heading(summary: &Summary) -> String {
     let checked = summary.checked();
     let target = code(&summary.run.target);
     let open = open_findings(summary).len();
+    let regressions = match regressions(summary) {
+        0 => None,
+        1 => Some("1 regression".to_owned()),
+        n => Some(format!("{} regressions", count(n))),
+    };
+    match (open, regressions) {
+        (0, Some(regressions)) => return format!("{target}: {regressions}"),
+        (1, Some(regressions)) => return format!("{target}: 1 finding, {regressions}"),
+        (n, Some(regressions)) => return format!("{target}: {n} findings, {regressions}"),
+        (_, None) => {}
+    }
     match open {
         0 if checked == 0 => format!("{target}: nothing was checked"),
         0 if open < summary.findings.len() => format!("{target}: no new finding"),

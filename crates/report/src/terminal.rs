@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{CaseRecord, Evidence, Finding, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Change, Evidence, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
@@ -261,7 +261,8 @@ fn covered(summary: &Summary, width: usize) -> String {
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
     declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     for (reason, n) in declined.iter().take(MOST_REASONS) {
-        row(&mut out, "declined", &format!("{} cases: {reason}", count(**n)), width);
+        let noun = if **n == 1 { "case" } else { "cases" };
+        row(&mut out, "declined", &format!("{} {noun}: {reason}", count(**n)), width);
     }
     let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| **n).collect();
     if !others.is_empty() {
@@ -387,10 +388,15 @@ pub fn exit_line(summary: &Summary) -> String {
         1 => format!(" · {RED}1 stale known deviation{RED:#}"),
         n => format!(" · {RED}{n} stale known deviations{RED:#}"),
     };
+    let worse = match regressions(summary) {
+        0 => String::new(),
+        1 => format!(" · {RED}1 regression{RED:#} against the snapshot"),
+        n => format!(" · {RED}{} regressions{RED:#} against the snapshot", count(n)),
+    };
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
         return format!(
-            "\n{RED}{n} {noun}{RED:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}",
+            "\n{RED}{n} {noun}{RED:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
             count(checked)
         );
     }
@@ -398,7 +404,16 @@ pub fn exit_line(summary: &Summary) -> String {
         return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}{stale}");
     }
     let none = if settled > 0 { "no new finding" } else { "no finding" };
-    format!("\n{GREEN}{none}{GREEN:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}", count(checked))
+    let style = if worse.is_empty() { GREEN } else { YELLOW };
+    format!(
+        "\n{style}{none}{style:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
+        count(checked)
+    )
+}
+
+/// How many cases are worse than in the snapshot, if there is one.
+pub(crate) fn regressions(summary: &Summary) -> usize {
+    summary.snapshot.as_ref().map_or(0, |outcome| outcome.count(Change::is_regression))
 }
 
 /// Cases of one verdict.

@@ -134,7 +134,11 @@ pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
         #[expect(clippy::disallowed_methods, reason = "how a person stops a program is no result of it")]
         let now = Instant::now();
         let is_later = now.duration_since(*first.get_or_init(|| now)) > SAME_MOMENT;
-        if flag.swap(true, Ordering::Relaxed) && is_later {
+        let is_first = !flag.swap(true, Ordering::Relaxed);
+        if is_first {
+            tell!("\nstopping: what is being worked on is ended and told; Ctrl-C again ends at once, without a report");
+        }
+        if !is_first && is_later {
             end_all();
             #[expect(clippy::exit, reason = "asked for twice")]
             std::process::exit(i32::from(crate::exit::INTERRUPTED));

@@ -76,7 +76,7 @@ pub(crate) fn common_grid(xs: &[f64]) -> i32 {
     }
 }
 
-/// Upper bound of the 2-norm; 0 only for zeros.
+/// Upper bound of the 2-norm; 0 only for zeros, NaN where a number is. Derivation: docs/bounds.md#norm.
 ///
 /// Where neither overflow nor underflow can spoil the squares they are taken as they are, otherwise after an exact scaling by a
 /// power of two; no bit depends on which.

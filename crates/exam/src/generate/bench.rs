@@ -7,7 +7,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use qkvet_spec::{Catalog, Formula};
 
 use super::load::load;
-use super::mistake::{Gives, Mistaken, PLACES, gives};
+use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::pose::{Answer, PosedPart, Unfit};
 use super::stream::Stream;
 use super::words::plain;
@@ -107,6 +107,9 @@ impl Bench<'_> {
             .map_err(|reason| Unfit::Numbers(format!("mistake `{}`: {reason}", mistake.says)))?;
         if found.key.as_ref().is_some_and(|key| key.rows() == gives.rows()) {
             return Err(Unfit::Numbers(format!("mistake `{}` gives the key", mistake.says)));
+        }
+        if found.key.as_ref().zip(places).is_some_and(|(key, places)| is_near(key.rows(), gives.rows(), places)) {
+            return Err(Unfit::Numbers(format!("mistake `{}` gives nearly the key", mistake.says)));
         }
         let alike = found.mistakes.iter().position(|other| other.as_ref().is_some_and(|o| o.rows() == gives.rows()));
         if let Some(other) = alike {

@@ -90,7 +90,36 @@ fn printed(value: Value, places: Option<usize>) -> Result<Printed, String> {
     }
 }
 
+/// Whether two answers of the same shape, rounded to so many places, differ by no more than a unit of the last place anywhere: a slip in
+/// the last digit would be told as the mistake.
+pub(super) fn is_near(key: &[Vec<String>], other: &[Vec<String>], places: usize) -> bool {
+    let unit = 10f64.powi(-i32::try_from(places).unwrap_or(i32::MAX));
+    let near = |(x, y): (&String, &String)| match (x.parse::<f64>(), y.parse::<f64>()) {
+        // Both are whole numbers of units.
+        (Ok(x), Ok(y)) => ((x - y) / unit).round().abs() <= 1.0,
+        _ => x == y,
+    };
+    key.len() == other.len()
+        && key.iter().zip(other).all(|(key, other)| key.len() == other.len() && key.iter().zip(other).all(near))
+}
+
 /// No step is rounded.
 pub(crate) fn nothing() -> IndexMap<String, usize> {
     IndexMap::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_near_where_every_entry_is() {
+        let rows = |text: &str| -> Vec<Vec<String>> {
+            text.split(';').map(|row| row.split(' ').map(str::to_owned).collect()).collect()
+        };
+        let near = |x: &str, y: &str| is_near(&rows(x), &rows(y), 4);
+        assert!(near("0.4972", "0.4971") && near("0.4972 1.0000", "0.4973 0.9999"));
+        assert!(!near("0.4972", "0.4974") && !near("0.4972 1.0000", "0.4972 0.9998"));
+        assert!(!near("1.0000", "1.0000 1.0000") && !near("1.0000;1.0000", "1.0000"));
+    }
 }

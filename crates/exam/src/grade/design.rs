@@ -131,15 +131,25 @@ pub(super) fn design(
     let (Some(distance), Some(most)) = (&checked.of, &checked.beside) else {
         return Err(unread("expected a question with a property".to_owned()));
     };
-    let entries = named(given, &names).map_err(unread)?;
+    // A vector of the sheet by its name, such as `10 (k_3 + k_5)`: a person reads it.
+    let left = |unread: Unread| match indexed(given, &names) {
+        Some(name) => Ok(Marked::by_hand(format!("not decided, marked by a person: it is written in terms of {name}"))),
+        None => Err(unread),
+    };
+    let entries = match named(given, &names) {
+        Ok(entries) => entries,
+        Err(says) => return left(unread(says)),
+    };
     let mut own: IndexMap<String, Value> = IndexMap::new();
     let mut turned = Vec::new();
     for (name, node) in entries {
         let wanted = names.iter().zip(&extents).find(|(known, _)| **known == name).and_then(|(_, extents)| *extents);
         let is_number = wanted.is_none();
         let (rows, cols) = wanted.unwrap_or((1, 1));
-        let mut read = stated(&node, Wanted { rows, cols, in_percent: false, turns: false })
-            .map_err(|error| Unread { says: format!("`{name}`: {}", error.says), ..error })?;
+        let mut read = match stated(&node, Wanted { rows, cols, in_percent: false, turns: false }) {
+            Ok(read) => read,
+            Err(error) => return left(Unread { says: format!("`{name}`: {}", error.says), ..error }),
+        };
         // A column where a row is asked, or a row where a column is.
         if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
             read = if cols > 1 { vec![read.concat()] } else { read.concat().into_iter().map(|x| vec![x]).collect() };
@@ -169,6 +179,29 @@ pub(super) fn design(
         Decided::Lacks(says) => Marked::wrong(format!("{says}{turned}")),
         Decided::Undecided(reason) => Marked::by_hand(format!("not decided, marked by a person: {reason}")),
     })
+}
+
+/// The first word of a letter, `_` and digits in an answer that names none of the things asked for.
+fn indexed(given: &Node, names: &[&str]) -> Option<String> {
+    let of_text = |text: &str| {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let is_indexed = |word: &str| {
+            word.split_once('_').is_some_and(|(letter, digits)| {
+                letter.len() == 1
+                    && letter.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && !digits.is_empty()
+                    && digits.chars().all(|c| c.is_ascii_digit())
+            })
+        };
+        // `10k_3` is one word of a number and a name.
+        let mut bare = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
+        bare.find(|word| is_indexed(word) && !names.contains(word)).map(str::to_owned)
+    };
+    match given {
+        Node::Text(text) => of_text(text),
+        Node::Named(entries) => entries.iter().find_map(|(_, node)| indexed(node, names)),
+        _ => None,
+    }
 }
 
 /// Whether there are so many rows of so many numbers.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use qkvet_spec::SourcePlace;
 
@@ -17,7 +17,8 @@ pub(crate) fn source_place(name: &str) -> Option<SourcePlace> {
     place_of(&name.parse::<PythonRef>().ok()?)
 }
 
-/// The place of a function, its path from the current folder if it lies below that.
+/// The place of a function. Its path is that from the root of the repository, as services read it; elsewhere from the current
+/// folder if it lies below that.
 pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let PythonRef { source: PythonSource::File(path), function } = target else { return None };
     let here = std::env::current_dir().unwrap_or_default();
@@ -25,7 +26,30 @@ pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let about = std::fs::metadata(path).ok()?;
     let text =
         if about.is_file() && about.len() <= MOST_BYTES { std::fs::read_to_string(path).ok()? } else { return None };
-    Some(SourcePlace { path: portable(path), line: line_of(&text, function) })
+    let whole = plain(&here.join(path));
+    let shown = repository_of(&whole).and_then(|root| whole.strip_prefix(root).ok()).unwrap_or(path);
+    Some(SourcePlace { path: portable(shown), line: line_of(&text, function) })
+}
+
+/// The root of the repository that a file or folder, given in full, lies in.
+pub fn repository_of(path: &Path) -> Option<&Path> {
+    // A file in a work tree that shares its repository, a folder elsewhere.
+    path.ancestors().find(|folder| folder.join(".git").exists())
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// The path with `/` between its parts and without a `./` before them.
@@ -60,6 +84,17 @@ mod tests {
         assert_eq!(line_of(text, "other"), 6);
         assert_eq!(line_of(text, "nowhere"), 1);
         assert_eq!(portable(Path::new("./a/b.py")), "a/b.py");
+    }
+
+    #[test]
+    fn paths_are_those_of_the_repository() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let name = format!("{}/src/../src/worker/worker.py:main", here.display());
+        let Some(root) = repository_of(here) else { return };
+        let place = source_place(&name).map(|place| place.path);
+        let expected = format!("{}/src/worker/worker.py", portable(here.strip_prefix(root).unwrap_or(here)));
+        assert_eq!(place, Some(expected));
+        assert_eq!(plain(Path::new("/a/./b/../c.py")), Path::new("/a/c.py"));
     }
 
     #[test]

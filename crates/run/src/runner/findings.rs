@@ -244,16 +244,21 @@ fn finding(
         return Err(error);
     }
     let small = small.map(Planned::Plan);
-    let again = small.as_ref().map(|small| pass.try_case(small, scene.meaning)).transpose()?;
+    // A hang is asked for once more, and not made smaller: every try may take as long as a call is waited for.
+    let waited = (group.verdict == Verdict::Timeout && matches!(case, Planned::Plan(_))).then_some(case);
+    let again = small.as_ref().or(waited).map(|again| pass.try_case(again, scene.meaning)).transpose()?;
     // A target that changed its mind is shown by the case as it was first seen.
     let once = Done { once: true, ..first.clone() };
     let (case, shown) = match (&small, &again) {
         (Some(small), Some(again)) if again.verdict == group.verdict => (small, again),
-        (_, Some(again)) if group.verdict == Verdict::Fail && is_right(again) => (case, &once),
+        (_, Some(again)) if is_right(again) => (case, &once),
         _ => (case, first),
     };
     describe(scene, pass, group, (alone, Depth::Numbers), (case, shown))
 }
+
+/// The cause that is told of what did not come again, where nothing else is known.
+const ONCE_ALONE: &str = "it did not come when the same case was put again";
 
 /// How much is told of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,7 +290,8 @@ fn describe(
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
     let Trace { token, replay, replay_anywhere, script, script_text, views } =
         trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
-    let causes: Vec<&str> = group.cause.as_deref().into_iter().chain(views).collect();
+    let once = (shown.once && group.cause.is_none()).then_some(ONCE_ALONE);
+    let causes: Vec<&str> = group.cause.as_deref().into_iter().chain(once).chain(views).collect();
     let cause = (!causes.is_empty()).then(|| causes.join("; "));
     let contract = scene.config.contracts.get(&planned.dtype()).copied();
     let telling = contract.filter(|_| depth == Depth::Numbers).map(|contract| Telling {

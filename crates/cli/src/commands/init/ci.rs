@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_run::config::{CONFIG_FILE, Config};
+use qkvet_run::python::repository_of;
 use qkvet_spec::Catalog;
 
 use super::begin;
@@ -57,5 +58,18 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
     say!(
         "\nsee that its install step names what {name} imports\nuntil a release of qkvet is on the package index, it wants a wheel in place of `qkvet`: {WHEEL}\nits commands run here too:\n\n  qkvet check {checked}"
     );
+    if args.out.is_none() {
+        tell_root(service.path);
+    }
     Ok(ExitCode::from(HELD))
+}
+
+/// Says so where the service will not look, because the root of the repository is another folder.
+fn tell_root(path: &str) {
+    let Ok(here) = std::env::current_dir() else { return };
+    let Some(root) = repository_of(&here).filter(|root| *root != here) else { return };
+    let below = here.strip_prefix(root).unwrap_or(&here).display();
+    tell!(
+        "notice: this is not the root of the repository, and the file is read there alone: move it to {path} of the root, and let its commands run in {below}"
+    );
 }
