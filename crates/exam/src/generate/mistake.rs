@@ -93,10 +93,13 @@ fn printed(value: Value, places: Option<usize>) -> Result<Printed, String> {
 /// Whether two answers of the same shape, rounded to so many places, differ by no more than a unit of the last place anywhere: a slip in
 /// the last digit would be told as the mistake.
 pub(super) fn is_near(key: &[Vec<String>], other: &[Vec<String>], places: usize) -> bool {
-    let unit = 10f64.powi(-i32::try_from(places).unwrap_or(i32::MAX));
-    let near = |(x, y): (&String, &String)| match (x.parse::<f64>(), y.parse::<f64>()) {
-        // Both are whole numbers of units.
-        (Ok(x), Ok(y)) => ((x - y) / unit).round().abs() <= 1.0,
+    // In units of the last place.
+    let units = |text: &String| -> Option<i128> {
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        (decimals == places).then(|| text.replace('.', "").parse().ok()).flatten()
+    };
+    let near = |(x, y): (&String, &String)| match (units(x), units(y)) {
+        (Some(x), Some(y)) => x.abs_diff(y) <= 1,
         _ => x == y,
     };
     key.len() == other.len()
