@@ -193,6 +193,33 @@ fn an_entry_holds_under_every_name_of_its_target() {
 }
 
 #[test]
+fn an_entry_of_no_target_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join("qkvet.yaml"), format!("targets: {{mine: {{target: {FAULT}}}}}\n")).expect("a file");
+    let entry = |target: &str, finding: &str| {
+        let text = format!(
+            "known: [{{target: {target}, finding: {finding}, reason: r}}, {{finding: QK301, law: '*', reason: r}}]\n"
+        );
+        std::fs::write(folder.join(FILE), text).expect("a file");
+    };
+    entry("minee", "QK301");
+    check(folder, "mine", &[])
+        .expect(2, &["target: expected a name of qkvet.yaml, got `minee`", "did you mean `mine`?"]);
+    let add = ["known", "add", "--target", "mnie", "--law", "value", "--finding", "QK301", "--reason", "r"];
+    entry("mine", "QK301");
+    at_home(folder, &add).expect(2, &["got `mnie`", "did you mean `mine`?"]);
+    // One reason of two entries is told once.
+    let known = check(folder, "mine", &[]);
+    known.expect(0, &["known: r\n"]);
+    // What the cases show in place of what the entry says.
+    entry("mine", "QK101");
+    check(folder, "mine", &[]).expect(1, &["none shows it any more: remove the entry\n"]);
+    std::fs::write(folder.join(FILE), "known: [{finding: QK101, law: value, reason: r}]\n").expect("a file");
+    check(folder, "mine", &[]).expect(1, &["remove the entry; they show QK301 now"]);
+}
+
+#[test]
 fn shards_and_their_whole_know_the_same() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();

@@ -295,6 +295,15 @@ fn an_error_is_larger_when_rounding_does_not_explain_it() {
     // The tiled implementation has an exponential that is good to single precision by its contract.
     with("record", "builtin:standard").expect(0, &[]);
     with("check", "builtin:flash").expect(1, &["larger error", "PASS 2^"]);
+    // Nothing is wrong with it but that: the heads of reports say so first.
+    let again = ["report", "--report", "html=r.html", "--report", "markdown=r.md", "--report", "junit=r.xml"];
+    at_home(folder, &again).expect(0, &[]);
+    let (page, words) = (text(&folder.join("r.html")), text(&folder.join("r.md")));
+    let heading = words.lines().find(|line| line.starts_with('#')).unwrap_or_default();
+    assert!(heading.contains("`builtin:flash`: ") && heading.contains(" regression"), "{heading}");
+    let head = page.split("</header>").next().unwrap_or_default();
+    assert!(head.contains("outcome bad") && head.contains("against the snapshot"), "{head}");
+    assert!(text(&folder.join("r.xml")).contains("type=\"SNAPSHOT\""));
     let flash = text(&folder.join("s.yaml")).replace("builtin:standard", "builtin:flash");
     std::fs::write(folder.join("s.yaml"), flash).expect("a file");
     with("record", "builtin:flash").expect(0, &["regression"]);

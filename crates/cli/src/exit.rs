@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use qkvet_exam::ExamError;
 use qkvet_run::frozen::FileError;
-use qkvet_run::process::StartError;
+use qkvet_run::process::{LoadKind, StartError};
 use qkvet_run::record::ShardError;
 use qkvet_run::runner::{RunError, StoreError};
 use qkvet_spec::{CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Summary, Verdict};
@@ -53,6 +53,9 @@ impl Failure {
         let text = if text.starts_with("error") { text } else { format!("error: {text}") };
         tell!("{text}");
         ExitCode::from(match self {
+            // Declared in qkvet.yaml, which has a slip.
+            Self::Start(StartError::Load { kind: Some(LoadKind::Supports), .. })
+            | Self::Run(RunError::Start(StartError::Load { kind: Some(LoadKind::Supports), .. })) => USAGE,
             Self::Start(_) | Self::Target(_) | Self::Run(RunError::Start(_)) => TARGET,
             _ => USAGE,
         })

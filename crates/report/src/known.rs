@@ -354,7 +354,12 @@ pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
     };
     let entries = entries_of(summary);
     for number in (0..summary.findings.len()).filter(|number| summary.findings[*number].is_known()) {
-        let reasons: Vec<String> = entries.get(&number).into_iter().flatten().map(tell).collect();
+        let mut reasons: Vec<String> = Vec::new();
+        for reason in entries.get(&number).into_iter().flatten().map(tell) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
         all.insert(number, format!("known: {}", reasons.join("; ")));
     }
     all
@@ -369,7 +374,25 @@ pub fn open_findings(summary: &Summary) -> Vec<usize> {
 
 /// Lines that say which entries of known deviations are stale.
 pub fn stale_lines(summary: &Summary) -> Vec<String> {
-    summary.known.iter().flat_map(|known| known.entries.iter().filter_map(stale_line)).collect()
+    let names = target_names(summary);
+    let entries = summary.known.iter().flat_map(|known| &known.entries);
+    let line = |status: &KnownStatus| {
+        let line = stale_line(status)?;
+        let other =
+            (status.state == KnownState::Gone).then(|| other_findings(&status.entry, summary, &names)).flatten();
+        Some(line + &other.unwrap_or_default())
+    };
+    entries.filter_map(line).collect()
+}
+
+/// What the cases of an entry show in place of what it says: one fault may be named otherwise after a change of the target or of qkvet.
+fn other_findings(entry: &KnownDeviation, summary: &Summary, names: &[String]) -> Option<String> {
+    let wrong = summary.records.iter().filter(|record| covers(entry, names, record) && !record.known);
+    let found: BTreeSet<usize> = wrong.filter_map(|record| record.finding).collect();
+    let found: Vec<String> = found.iter().filter_map(|at| summary.findings.get(*at)).map(finding_name).collect();
+    let (first, rest) = found.split_first()?;
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    Some(format!("; they show {first}{more} now"))
 }
 
 /// What is wrong with a stale entry, in a line: `stale  law value: QK221: …`.

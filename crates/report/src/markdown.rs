@@ -8,8 +8,8 @@ use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 use crate::finding_name::titles;
 use crate::groups::{case_groups, word};
 use crate::known::{open_findings, settled, stale_lines};
+use crate::snapshot::regressions;
 use crate::snapshot::snapshot_text;
-use crate::terminal::regressions;
 use crate::text::{count, cut, no_command, plain, visible};
 
 /// Findings beyond this are only named.
@@ -78,23 +78,14 @@ fn heading(summary: &Summary) -> String {
     let checked = summary.checked();
     let target = code(&summary.run.target);
     let open = open_findings(summary).len();
-    let regressions = match regressions(summary) {
-        0 => None,
-        1 => Some("1 regression".to_owned()),
-        n => Some(format!("{} regressions", count(n))),
-    };
-    match (open, regressions) {
-        (0, Some(regressions)) => return format!("{target}: {regressions}"),
-        (1, Some(regressions)) => return format!("{target}: 1 finding, {regressions}"),
-        (n, Some(regressions)) => return format!("{target}: {n} findings, {regressions}"),
-        (_, None) => {}
-    }
+    let worse = regressions(summary).map(|worse| format!(", {worse}")).unwrap_or_default();
     match open {
+        0 if !worse.is_empty() => format!("{target}: {}", &worse[2..]),
         0 if checked == 0 => format!("{target}: nothing was checked"),
         0 if open < summary.findings.len() => format!("{target}: no new finding"),
         0 => format!("{target}: no finding"),
-        1 => format!("{target}: 1 finding"),
-        n => format!("{target}: {n} findings"),
+        1 => format!("{target}: 1 finding{worse}"),
+        n => format!("{target}: {n} findings{worse}"),
     }
 }
 

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{CaseRecord, Change, Evidence, Finding, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Evidence, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
 use crate::groups::word as word_of;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::margins::margins;
-use crate::snapshot::snapshot_text;
+use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
 
 const BOLD: Style = Style::new().bold();
@@ -163,7 +163,7 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     );
     told(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
     row(&mut out, "witness", &finding.witness.call, width);
-    row(&mut out, "", &finding.witness.inputs.join("  "), width);
+    row(&mut out, "", &apart(&finding.witness.inputs, " ", width), width);
     let evidence = &finding.evidence;
     row(&mut out, "at", &evidence.place, width);
     row(&mut out, "expected", &evidence.expected, width);
@@ -388,11 +388,8 @@ pub fn exit_line(summary: &Summary) -> String {
         1 => format!(" · {RED}1 stale known deviation{RED:#}"),
         n => format!(" · {RED}{n} stale known deviations{RED:#}"),
     };
-    let worse = match regressions(summary) {
-        0 => String::new(),
-        1 => format!(" · {RED}1 regression{RED:#} against the snapshot"),
-        n => format!(" · {RED}{} regressions{RED:#} against the snapshot", count(n)),
-    };
+    let worse = regressions(summary).map(|worse| format!(" · {RED}{worse}{RED:#} against the snapshot"));
+    let worse = worse.unwrap_or_default();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
         return format!(
@@ -409,11 +406,6 @@ pub fn exit_line(summary: &Summary) -> String {
         "\n{style}{none}{style:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
         count(checked)
     )
-}
-
-/// How many cases are worse than in the snapshot, if there is one.
-pub(crate) fn regressions(summary: &Summary) -> usize {
-    summary.snapshot.as_ref().map_or(0, |outcome| outcome.count(Change::is_regression))
 }
 
 /// Cases of one verdict.
@@ -478,12 +470,17 @@ fn told(out: &mut String, label: &str, value: &str, width: usize) {
 
 /// A row of entries that is broken between them alone.
 fn listed(out: &mut String, label: &str, entries: &[String], width: usize) {
+    row(out, label, &apart(entries, " ·", width.min(WIDTH)), width);
+}
+
+/// Entries with a mark behind each but the last, in lines that are broken between them alone.
+fn apart(entries: &[String], mark: &str, width: usize) -> String {
     // A space that is no place to break a line, as long as lines are broken.
     const HARD: &str = "\u{a0}";
-    let entries: Vec<String> = entries.iter().map(|entry| entry.replace(' ', HARD)).collect();
-    // What stands between two of them ends a line, and begins none.
-    let lines = textwrap::wrap(&entries.join(&format!("{HARD}· ")), whole_words(width.min(WIDTH))).join("\n");
-    row(out, label, &lines.replace(HARD, " "), width);
+    let joined = entries.iter().map(|entry| entry.replace(' ', HARD)).collect::<Vec<_>>();
+    let joined = joined.join(&format!("{} ", mark.replace(' ', HARD)));
+    let lines = textwrap::wrap(&joined, whole_words(width));
+    lines.iter().map(|line| line.trim_end_matches(HARD).replace(HARD, " ")).collect::<Vec<_>>().join("\n")
 }
 
 /// Lines of their own, broken where a terminal ends. Colors take no room.

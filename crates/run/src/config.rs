@@ -75,7 +75,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// An unreadable file, YAML that does not fit, a profile that extends none or itself, with its place.
+    /// An unreadable file, YAML that does not fit, a name that is none, a profile that extends none or itself, with its place.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let shown = path.display().to_string();
         Self::parse(&shown, &text(path, &shown)?)
@@ -87,6 +87,16 @@ impl Config {
     /// As [`Config::read`].
     pub fn parse(shown: &str, source: &str) -> Result<Self, SpecError> {
         let config: Self = parse_yaml(shown, source)?;
+        for (what, name) in config
+            .targets
+            .keys()
+            .map(|name| ("target", name))
+            .chain(config.profiles.keys().map(|name| ("profile", name)))
+        {
+            check_name(what, name).map_err(|message| {
+                SpecError::plain(format!("{what} `{}` at {shown}: {message}", name.escape_debug()))
+            })?;
+        }
         profile::check(&config.profiles, shown, source)?;
         Ok(config)
     }
@@ -110,6 +120,18 @@ impl Config {
         let folder = std::path::absolute(folder).ok()?;
         folder.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
     }
+}
+
+/// Whether a name can be told from what a command line may say otherwise, and stands in one line.
+fn check_name(what: &str, name: &str) -> Result<(), String> {
+    if name.trim().is_empty() || name.chars().any(char::is_control) {
+        return Err("expected a name in one line, got one that is empty or has control characters".to_owned());
+    }
+    if what == "target" && name.contains(':') {
+        let hint = "hint: on a command line this is the target itself, not an entry: give it a short name, and write this behind `target:`";
+        return Err(format!("expected a name without `:`\n{hint}"));
+    }
+    Ok(())
 }
 
 /// Larger files are no specifications.

@@ -15,7 +15,7 @@ use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
 use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
 
-use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
+use super::expected::{check_targets, find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
 use super::reports::write_named;
 use super::setup;
@@ -58,6 +58,8 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     for entry in &new {
         check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
     }
+    let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
+    check_targets(&path, &new, &ran, None)?;
     there.extend(same.iter().map(KnownDeviation::describe));
     let added = new.len();
     if added > 0 {

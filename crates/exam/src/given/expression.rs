@@ -63,11 +63,82 @@ const WORDS: [(&str, Token); 8] = [
     ("e", Token::Euler),
 ];
 
+/// Fractions that are one sign.
+const FRACTIONS: [(char, &str, &str); 15] = [
+    ('½', "1", "2"),
+    ('⅓', "1", "3"),
+    ('⅔', "2", "3"),
+    ('¼', "1", "4"),
+    ('¾', "3", "4"),
+    ('⅕', "1", "5"),
+    ('⅖', "2", "5"),
+    ('⅗', "3", "5"),
+    ('⅘', "4", "5"),
+    ('⅙', "1", "6"),
+    ('⅚', "5", "6"),
+    ('⅛', "1", "8"),
+    ('⅜', "3", "8"),
+    ('⅝', "5", "8"),
+    ('⅞', "7", "8"),
+];
+
+/// A digit or sign above the line, as one on it.
+pub(super) fn lowered(c: char) -> Option<char> {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    match c {
+        '⁻' => Some('-'),
+        '⁺' => Some('+'),
+        c => RAISED.iter().zip('0'..='9').find_map(|(raised, digit)| (*raised == c).then_some(digit)),
+    }
+}
+
+/// An exponent above the line, and its bytes.
+fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
+    let text: String = rest.chars().map_while(lowered).collect();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let used = rest.chars().take(text.chars().count()).map(char::len_utf8).sum();
+    let digits = text.trim_start_matches('+');
+    let (sign, digits) = digits.strip_prefix('-').map_or((None, digits), |digits| (Some(Token::Op('-')), digits));
+    if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) || digits.len() > MOST_DIGITS {
+        return Err(format!("expected an exponent, got `{text}`"));
+    }
+    let inner = sign.into_iter().chain([Token::Number(digits.to_owned())]);
+    Ok(Some(([Token::Op('^'), Token::Open].into_iter().chain(inner).chain([Token::Close]).collect(), used)))
+}
+
+/// A fraction that is one sign; with the whole number right before it, `6¼`, their sum.
+fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, String> {
+    let Some((_, over, under)) = FRACTIONS.iter().find(|(sign, ..)| *sign == c) else { return Ok(false) };
+    let whole = if before.ends_with(|c: char| c.is_ascii_digit()) { tokens.pop() } else { None };
+    let mut all = vec![Token::Open];
+    match whole {
+        None => {}
+        Some(Token::Number(digits)) if digits.chars().all(|c| c.is_ascii_digit()) => {
+            all.extend([Token::Number(digits), Token::Op('+')]);
+        }
+        Some(other) => return Err(format!("expected a whole number before `{c}`, got {}", other.words())),
+    }
+    all.extend([Token::Number((*over).to_owned()), Token::Op('/'), Token::Number((*under).to_owned()), Token::Close]);
+    tokens.append(&mut all);
+    Ok(true)
+}
+
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut used = c.len_utf8();
+        if let Some((mut power, used)) = exponent(rest)? {
+            tokens.append(&mut power);
+            rest = &rest[used..];
+            continue;
+        }
+        if fraction(c, &text[..text.len() - rest.len()], &mut tokens)? {
+            rest = &rest[used..];
+            continue;
+        }
         match c {
             '0'..='9' | '.' => {
                 used = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
@@ -404,6 +475,13 @@ mod tests {
         assert!(read_expression(forms[3]).is_err(), "a power of a power");
         for (text, digits) in [
             ("-3/4", "-0.750"),
+            ("25·(1/2)²", "6.250"),
+            ("½", "0.500"),
+            ("-6¼", "-6.250"),
+            ("2⁻¹", "0.500"),
+            ("3 + √2²", "5.000"),
+            ("1/2¼", "0.444"),
+            ("e½", "1.359"),
             ("2^-2", "0.250"),
             ("-2^2", "-4.000"),
             ("1 - -1", "2.000"),

@@ -62,6 +62,12 @@ pub fn lists(text: &str) -> Layout {
     let text = without_environment(without_call(text.trim()));
     // `1400;` is one number.
     let text = text.trim_end_matches([';', '\n', ' ']);
+    // A column that is written as a row: of a vector the entries are the same.
+    if let Some(row) = TRANSPOSED.iter().find_map(|sign| text.strip_suffix(sign))
+        && let flat @ Layout::Flat(_) = lists(row)
+    {
+        return flat;
+    }
     if let Some(scaled) = scaled(text) {
         return scaled;
     }
@@ -102,6 +108,9 @@ pub fn lists(text: &str) -> Layout {
         _ => Layout::One(text.to_owned()),
     }
 }
+
+/// Signs of a transposed vector.
+const TRANSPOSED: [&str; 7] = ["^T", "^{T}", "^\\top", "^{\\top}", "ᵀ", "^⊤", ".T"];
 
 /// Rows in brackets without brackets around all of them: `[1, 2], [3, 4]`, `(1 2), (3 4)`.
 fn bare_rows(text: &str) -> Option<Vec<&str>> {
@@ -323,6 +332,11 @@ mod tests {
         assert_eq!(lists("1 -2 .5"), Layout::Flat(vec!["1".to_owned(), "-2".to_owned(), ".5".to_owned()]));
         assert_eq!(lists("torch.Size([1, 2])"), lists("(1, 2)"));
         assert_eq!(lists("1400;"), Layout::One("1400".to_owned()));
+        for text in ["(4.1, -3.9)^T", "[4.1, -3.9]ᵀ", r"(4.1, -3.9)^\top", "[4.1 -3.9]^{T}", "np.array([4.1, -3.9]).T"]
+        {
+            assert_eq!(lists(text), Layout::Flat(vec!["4.1".to_owned(), "-3.9".to_owned()]), "{text}");
+        }
+        assert!(!matches!(lists("[[1, 2], [3, 4]]^T"), Layout::Rows(rows) if rows[0] == ["1", "2"]));
         // Brackets around numbers are no rows.
         assert_eq!(lists("(1/2), (3/4)"), Layout::Flat(vec!["(1/2)".to_owned(), "(3/4)".to_owned()]));
         for one in ["(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", "(1+2)", "3 + 4", "", "(1", "][", "1/2"] {

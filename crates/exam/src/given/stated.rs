@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use qkvet_prove::exact::{Exact, Real};
 
 use super::MOST_TEXT;
-use super::expression::{decimal, read_expression, ten_to};
+use super::expression::{decimal, lowered, read_expression, ten_to};
 
 /// How a number was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Stated {
             return Err(format!("expected a finite number, got `{text}`"));
         }
         let stated = |value, form| Self { text: text.to_owned(), value, form };
-        match plain(text) {
+        match scientific(text).as_deref().map_or_else(|| plain(text), plain) {
             Some(Ok((value, decimals))) => Ok(stated(value, Form::Decimal(decimals))),
             Some(Err(reason)) => Err(reason),
             None => Ok(stated(read_expression(text)?, Form::Expression)),
@@ -106,6 +106,24 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
     at_most(x, y) == Some(true) && at_most(y, x) == Some(true)
 }
 
+/// `1.05 x 10^-1` and what else is written with a power of ten, as `1.05e-1`.
+fn scientific(text: &str) -> Option<String> {
+    const TIMES: [&str; 8] = ["*", "·", "×", "⋅", "x", "X", "\\cdot", "\\times"];
+    let at = text.rfind("10")?;
+    let (before, power) = (text[..at].trim_end(), &text[at + 2..]);
+    let mantissa = TIMES.iter().find_map(|times| before.strip_suffix(times))?.trim_end();
+    let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
+        Some(power) => power.replace('−', "-"),
+        None => power.chars().map(lowered).collect::<Option<_>>()?,
+    };
+    let power = power.trim();
+    let inner = |open: char, close: char| power.strip_prefix(open)?.strip_suffix(close);
+    let power = inner('{', '}').or_else(|| inner('(', ')')).unwrap_or(power).trim();
+    let is_whole = !power.is_empty() && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
+    let is_plain = mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
+    (is_whole && is_plain).then(|| format!("{mantissa}e{power}"))
+}
+
 /// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
 fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
     let unsigned = text.strip_prefix(['-', '−', '+']).unwrap_or(text);
@@ -152,6 +170,13 @@ mod tests {
             ("-3", Form::Decimal(0), "-3.0000"),
             ("6.9e-3", Form::Decimal(4), "0.0069"),
             ("2e1", Form::Decimal(0), "20.0000"),
+            ("1.05 x 10^-1", Form::Decimal(3), "0.1050"),
+            ("-1.05·10⁻¹", Form::Decimal(3), "-0.1050"),
+            (r"1.05 \times 10^{-1}", Form::Decimal(3), "0.1050"),
+            ("3*10**2", Form::Decimal(0), "300.0000"),
+            ("10^-1", Form::Expression, "0.1000"),
+            ("2*3*10^2", Form::Expression, "600.0000"),
+            ("110^2", Form::Expression, "12100.0000"),
             (".5", Form::Decimal(1), "0.5000"),
             ("1.", Form::Decimal(0), "1.0000"),
             ("−1.25", Form::Decimal(2), "-1.2500"),

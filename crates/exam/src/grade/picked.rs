@@ -38,7 +38,12 @@ pub(super) fn no_option(n: usize) -> Unread {
 /// Words of a list: of text also the words or the letters of one.
 fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, Unread> {
     let unread = |says| Unread::new(says, "give a list, as [B, A, C]");
-    Ok(match layout(given).map_err(unread)? {
+    // `A → E → G`, `t/f/t`.
+    let parted = match given {
+        Node::Text(text) => Node::Text(text.replace("->", " ").replace(['→', '⇒', '>', '/', '|'], " ")),
+        other => other.clone(),
+    };
+    Ok(match layout(&parted).map_err(unread)? {
         Layout::One(text) => {
             let text = text.trim();
             let apart: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -118,7 +123,7 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
 /// Extents may stand between `×`.
 pub(super) fn extents(given: &Node) -> Node {
     match given {
-        Node::Text(text) => Node::Text(text.replace(['×', 'x', 'X'], ",").replace("by", ",")),
+        Node::Text(text) => Node::Text(text.replace(['×', 'x', 'X', '*', '·'], ",").replace("by", ",")),
         other => other.clone(),
     }
 }
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn statements_and_rows_count_for_their_share() {
         let marked = |given: &str| statements(&[true, false, true, true], &|_| "reason".to_owned(), &text(given));
-        for given in ["TFTT", "t f t t", "[true, false, true, true]", "yes, no, yes, 1"] {
+        for given in ["TFTT", "t f t t", "[true, false, true, true]", "yes, no, yes, 1", "t/f/t/t", "T | F | T | T"] {
             assert_eq!(marked(given).map(|one| one.share), Ok(1.0), "{given}");
         }
         let one = marked("TTTT").unwrap();
@@ -237,6 +242,9 @@ mod tests {
         };
         assert_eq!(marked("C A D"), Ok((Verdict::Right, 3.0)));
         assert_eq!(marked("cad"), Ok((Verdict::Right, 3.0)));
+        for given in ["C → A → D", "C->A->D", "c > a > d"] {
+            assert_eq!(marked(given), Ok((Verdict::Right, 3.0)), "{given}");
+        }
         assert_eq!(marked("A C D"), Ok((Verdict::Partial, 2.0)));
         assert_eq!(marked("C B A D"), Ok((Verdict::Partial, 2.0)));
         assert_eq!(marked("B"), Ok((Verdict::Wrong, 0.0)));

@@ -9,6 +9,7 @@ mod text;
 pub use accept::{Written, accept};
 pub use compare::compare;
 pub use file::{DAMAGED_HINT, new_snapshot, read_snapshot, write_snapshot};
+pub(crate) use text::regressions;
 pub use text::{ChangeGroup, change_groups, is_about, snapshot_diff, snapshot_line, snapshot_text};
 
 /// The device of targets that name none.

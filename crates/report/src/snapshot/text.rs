@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{CaseChange, Change, PartCount, SnapshotEntry, SnapshotOutcome};
+use qkvet_spec::{CaseChange, Change, PartCount, SnapshotEntry, SnapshotOutcome, Summary};
 
 use crate::glob::matches;
 use crate::text::{count, cut, in_lines, visible_line, whole_words};
@@ -226,10 +226,19 @@ fn named(text: &str, titles: &BTreeMap<String, String>) -> String {
     if known.is_empty() { text.to_owned() } else { format!("{text} ({})", known.join("; ")) }
 }
 
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// `2 regressions`: how many cases are worse than in the snapshot, if there is one and any is.
+pub(crate) fn regressions(summary: &Summary) -> Option<String> {
+    let n = summary.snapshot.as_ref().map_or(0, |outcome| outcome.count(Change::is_regression));
+    (n > 0).then(|| plural(n, "regression", "regressions"))
+}
+
 /// What it comes to: `2 regressions, 1 improvement, 40 cases new`.
 pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
     let n = |is: fn(Change) -> bool| outcome.count(is);
-    let plural = |n: usize, one: &str, many: &str| format!("{} {}", count(n), if n == 1 { one } else { many });
     let (worse, better) = (n(Change::is_regression), n(Change::is_improvement));
     let mut parts = Vec::new();
     if worse > 0 {

@@ -275,6 +275,19 @@ mod tests {
     }
 
     #[test]
+    fn names_are_one_line_and_no_targets() {
+        check_error(
+            "targets: {'builtin:flash': {target: a.py:f}}",
+            &["target `builtin:flash`", "without `:`", "behind `target:`"],
+        );
+        check_error("targets: {'a.py:f': {target: a.py:f}}", &["target `a.py:f`", "without `:`"]);
+        check_error("targets: {\"a\\nb\": {target: a.py:f}}", &["target `a\\nb`", "in one line"]);
+        check_error("targets: {' ': {target: a.py:f}}", &["expected a name in one line"]);
+        check_error("profiles: {\"a\\tb\": {seed: 1}}", &["profile `a\\tb`", "in one line"]);
+        assert!(parsed("targets: {a.b-c/d é: {target: a.py:f}}").is_ok());
+    }
+
+    #[test]
     fn circles_are_shown() {
         check_error("profiles: {a: {extends: a}}", &["qkvet.yaml:1:25", "got a circle: a → a"]);
         check_error(

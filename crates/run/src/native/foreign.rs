@@ -41,6 +41,15 @@ impl Value {
     }
 }
 
+/// Lets the signals of bad memory end this process, as they end others. Rust's own handler, which looks for stacks that are full, lets the
+/// first one pass that a library raises itself.
+pub(super) fn die_of_signals() {
+    for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        // SAFETY: the default is no function of ours, and this is no signal's handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// A loaded library.
 pub(super) struct Loaded(Library);
 

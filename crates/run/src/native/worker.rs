@@ -17,7 +17,7 @@ use super::abi::{ATTENTION, ByStruct, INFO};
 use super::arena::Arena;
 use super::copy::{Children, FORKED, end_copy};
 use super::door::{ByPrototype, Door, Taken, exchanged, payloads};
-use super::foreign::{Function, Loaded, StructFunction, capabilities};
+use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
 use super::posed::{Declined, Posed, known_names};
 use super::prototype::Prototype;
 use crate::python::Layout;
@@ -44,6 +44,7 @@ impl NativeWorker {
     /// # Errors
     /// A pipe that is closed too early.
     pub fn serve(&self) -> io::Result<()> {
+        die_of_signals();
         // Before anything of the library runs: the protocol's pipes are nobody else's.
         let requests = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
         let mut answers = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?);
