@@ -242,7 +242,7 @@ fn names_that_a_shell_would_read_otherwise_are_refused() {
     let folder = folder();
     for name in ["a; touch x", "${{ github.token }}", "--help", "a\nb", "$(id)", "a b"] {
         write(folder.path(), "qkvet.yaml", &format!("targets:\n  {}: {{target: builtin:flash}}\n", Value::from(name)));
-        run(folder.path(), &["init", "ci", "--github"]).expect(2, &["expected a name "]);
+        run(folder.path(), &["init", "ci", "--github"]).expect(2, &["expected a name of letters"]);
         assert!(!folder.path().join(".github").exists());
     }
     write(

@@ -11,7 +11,9 @@ use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::python::{Arrays, Layout};
+use crate::onnx::MODEL;
+use crate::python::{Arrays, Layout, PythonRef};
+use crate::target::{EXEC, LIBRARY};
 
 pub use profile::{DEFAULT_PROFILE, Profile, Setting};
 
@@ -87,15 +89,12 @@ impl Config {
     /// As [`Config::read`].
     pub fn parse(shown: &str, source: &str) -> Result<Self, SpecError> {
         let config: Self = parse_yaml(shown, source)?;
-        for (what, name) in config
-            .targets
-            .keys()
-            .map(|name| ("target", name))
-            .chain(config.profiles.keys().map(|name| ("profile", name)))
-        {
-            check_name(what, name).map_err(|message| {
-                SpecError::plain(format!("{what} `{}` at {shown}: {message}", name.escape_debug()))
-            })?;
+        if let Some(name) = config.targets.keys().find(|name| is_target(name)) {
+            let hint = "hint: on a command line this is the target itself: give the entry a short name, and write this behind `target:`";
+            let name = name.escape_debug();
+            return Err(SpecError::plain(format!(
+                "target `{name}` at {shown}: expected a name of an entry, got a target\n{hint}"
+            )));
         }
         profile::check(&config.profiles, shown, source)?;
         Ok(config)
@@ -122,16 +121,10 @@ impl Config {
     }
 }
 
-/// Whether a name can be told from what a command line may say otherwise, and stands in one line.
-fn check_name(what: &str, name: &str) -> Result<(), String> {
-    if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err("expected a name in one line, got one that is empty or has control characters".to_owned());
-    }
-    if what == "target" && name.contains(':') {
-        let hint = "hint: on a command line this is the target itself, not an entry: give it a short name, and write this behind `target:`";
-        return Err(format!("expected a name without `:`\n{hint}"));
-    }
-    Ok(())
+/// Whether a command line means the target itself by a name, so that no entry could be called so.
+fn is_target(name: &str) -> bool {
+    ["builtin:", "python:", EXEC, LIBRARY, MODEL].iter().any(|kind| name.starts_with(kind))
+        || name.parse::<PythonRef>().is_ok()
 }
 
 /// Larger files are no specifications.

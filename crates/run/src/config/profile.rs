@@ -275,16 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn names_are_one_line_and_no_targets() {
-        check_error(
-            "targets: {'builtin:flash': {target: a.py:f}}",
-            &["target `builtin:flash`", "without `:`", "behind `target:`"],
-        );
-        check_error("targets: {'a.py:f': {target: a.py:f}}", &["target `a.py:f`", "without `:`"]);
-        check_error("targets: {\"a\\nb\": {target: a.py:f}}", &["target `a\\nb`", "in one line"]);
-        check_error("targets: {' ': {target: a.py:f}}", &["expected a name in one line"]);
-        check_error("profiles: {\"a\\tb\": {seed: 1}}", &["profile `a\\tb`", "in one line"]);
-        assert!(parsed("targets: {a.b-c/d é: {target: a.py:f}}").is_ok());
+    fn names_of_targets_are_no_targets() {
+        for name in ["builtin:flash", "a.py:f", "pkg.mod:f", "exec:./run", "lib:x.so", "onnx:m.onnx", "python:a.py:f"] {
+            let text = format!("targets: {{'{name}': {{target: a.py:f}}}}");
+            check_error(&text, &[&format!("target `{name}` at qkvet.yaml"), "behind `target:`"]);
+        }
+        assert!(parsed("targets: {a.b-c/d é: {target: a.py:f}, 'a: b': {target: a.py:f}}").is_ok());
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl<'a> Pass<'a> {
                 self.stopped.get_or_insert(reason);
             }
         }
-        results.into_iter().zip(cases).map(|(done, case)| done.map_or_else(|| skipped(config, case), Ok)).collect()
+        all_told(config, cases, results)
     }
 
     /// Judges one case on the first target.
@@ -240,6 +240,28 @@ fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTar
     }
     recording.set_called(open.called.as_ref());
     OpenTarget { target: Box::new(target), ..open }
+}
+
+/// What was decided, and of each other case that it was not. Each of those is drawn for its name, on all cores: who ended a run waits for it.
+fn all_told(
+    config: &RunConfig<'_>,
+    cases: &[Planned<'_>],
+    mut results: Vec<Option<Done>>,
+) -> Result<Vec<Done>, RunError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = cases.len().div_ceil(cores).max(1);
+    let fill = |results: &mut [Option<Done>], cases: &[Planned<'_>]| -> Result<(), RunError> {
+        for (done, case) in results.iter_mut().zip(cases).filter(|(done, _)| done.is_none()) {
+            *done = Some(skipped(config, case)?);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let shares = results.chunks_mut(share).zip(cases.chunks(share));
+        let filled: Vec<_> = shares.map(|(results, cases)| scope.spawn(|| fill(results, cases))).collect();
+        filled.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
+    Ok(results.into_iter().flatten().collect())
 }
 
 fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunError> {
