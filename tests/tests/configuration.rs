@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use qkvet_spec::parse_yaml;
-use qkvet_tests::{Finished, binary, qkvet, root, run};
+use qkvet_tests::{Finished, binary, has_python, qkvet, root, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -235,6 +235,21 @@ fn init_writes_a_file_that_works_and_writes_over_none() {
         let told = run(folder.path(), &["explain", "config"]);
         told.expect(0, &["profile       ci"]);
     }
+}
+
+#[test]
+fn an_option_that_is_none_is_a_slip_of_the_file() {
+    if !has_python() {
+        return;
+    }
+    let folder = folder();
+    write(folder.path(), "mine.py", "def attention(query, key, value, **options): return value\n");
+    write(folder.path(), "qkvet.yaml", "targets:\n  mine: {target: mine.py:attention, supports: [causl]}\n");
+    let slip = ["supports: unknown option `causl`", "did you mean `causal`?"];
+    run(folder.path(), &["check", "mine"]).expect(2, &slip);
+    // A function that is not there is a target that cannot be started.
+    write(folder.path(), "qkvet.yaml", "targets:\n  mine: {target: mine.py:attentoin}\n");
+    run(folder.path(), &["check", "mine"]).expect(3, &["attentoin"]);
 }
 
 #[test]

@@ -203,6 +203,11 @@ fn an_entry_of_no_target_is_told() {
         );
         std::fs::write(folder.join(FILE), text).expect("a file");
     };
+    // One without a target is about all of them, whatever they are called.
+    std::fs::write(folder.join("qkvet.yaml"), format!("targets: {{f: {{target: {FAULT}}}}}\n")).expect("a file");
+    std::fs::write(folder.join(FILE), "known: [{finding: QK301, law: '*', reason: r}]\n").expect("a file");
+    check(folder, "f", &[]).expect(0, &["known: r\n"]);
+    std::fs::write(folder.join("qkvet.yaml"), format!("targets: {{mine: {{target: {FAULT}}}}}\n")).expect("a file");
     entry("minee", "QK301");
     check(folder, "mine", &[])
         .expect(2, &["target: expected a name of qkvet.yaml, got `minee`", "did you mean `mine`?"]);

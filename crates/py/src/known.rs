@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use qkvet_gen::plans;
 use qkvet_report::{apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible};
 use qkvet_run::declared::Selection;
-use qkvet_run::names::other_names;
+use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::known_of;
 use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
@@ -60,7 +60,12 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     summary.run.target = target;
     if let Some(path) = path {
         let others = other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
-        apply_known(&mut summary, &path.display().to_string(), &read(&path)?, &others, &today);
+        let (shown, known) = (path.display().to_string(), read(&path)?);
+        let own: Vec<&str> = others.iter().chain([&summary.run.target]).map(String::as_str).collect();
+        if let Some(what) = mistyped_target(&known.known, &path, &own) {
+            return Err(invalid(format!("known deviations at {shown}: {what}")));
+        }
+        apply_known(&mut summary, &shown, &known, &others, &today);
     }
     // A case that follows another convention has a finding, and its verdict is not one of those that are wrong.
     let is_wrong = |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;

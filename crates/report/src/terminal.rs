@@ -479,7 +479,7 @@ fn apart(entries: &[String], mark: &str, width: usize) -> String {
     const HARD: &str = "\u{a0}";
     let joined = entries.iter().map(|entry| entry.replace(' ', HARD)).collect::<Vec<_>>();
     let joined = joined.join(&format!("{} ", mark.replace(' ', HARD)));
-    let lines = textwrap::wrap(&joined, whole_words(width));
+    let lines = textwrap::wrap(&joined, whole_words(width).break_words(false));
     lines.iter().map(|line| line.trim_end_matches(HARD).replace(HARD, " ")).collect::<Vec<_>>().join("\n")
 }
 

@@ -11,7 +11,7 @@ use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::onnx::MODEL;
+use crate::onnx::{BACKEND, MODEL};
 use crate::python::{Arrays, Layout, PythonRef};
 use crate::target::{EXEC, LIBRARY};
 
@@ -123,7 +123,7 @@ impl Config {
 
 /// Whether a command line means the target itself by a name, so that no entry could be called so.
 fn is_target(name: &str) -> bool {
-    ["builtin:", "python:", EXEC, LIBRARY, MODEL].iter().any(|kind| name.starts_with(kind))
+    ["builtin:", "python:", EXEC, LIBRARY, MODEL, BACKEND].iter().any(|kind| name.starts_with(kind))
         || name.parse::<PythonRef>().is_ok()
 }
 

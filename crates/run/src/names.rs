@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::config::Config;
+use qkvet_spec::{KnownDeviation, nearest};
+
+use crate::config::{CONFIG_FILE, Config};
 use crate::onnx::MODEL;
 use crate::process::ExecConfig;
 use crate::python::PythonRef;
@@ -22,6 +24,23 @@ pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<Stri
     let found = targets.into_iter().find(|(_, entry)| place(&entry.target, &base) == wanted);
     let names = found.into_iter().flat_map(|(key, entry)| [key, entry.target]);
     names.filter(|other| other != name).collect()
+}
+
+/// What is wrong with an entry of known deviations whose target is nearly a name of the `qkvet.yaml` beside their file, and neither that nor
+/// one of `own`, which the target of the run has: it would cover nothing, and nobody would hear of it.
+pub fn mistyped_target(entries: &[KnownDeviation], known: &Path, own: &[&str]) -> Option<String> {
+    let config = known.parent()?.join(CONFIG_FILE);
+    // A file that cannot be read is told by who starts the target.
+    let targets = Config::read(&config).ok()?.targets;
+    entries.iter().find_map(|entry| {
+        let name = entry.target.as_deref()?;
+        if name.contains([':', '*', '?']) || targets.contains_key(name) || own.contains(&name) {
+            return None;
+        }
+        let near = nearest(name, targets.keys().map(String::as_str))?;
+        let entry = entry.describe();
+        Some(format!("{entry}: target: expected a name of {CONFIG_FILE}, got `{name}`\nhint: did you mean `{near}`?"))
+    })
 }
 
 /// What is started, the same text for the same target.

@@ -526,6 +526,12 @@ pub fn known_of(name: &str, folder: &Path, config: Option<&Path>) -> Option<Path
     beside.or_else(|| folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file()))
 }
 
+/// The root of the repository that a file or folder, given in full, lies in.
+pub fn repository_of(path: &Path) -> Option<&Path> {
+    // A file in a work tree that shares its repository, a folder elsewhere.
+    path.ancestors().find(|folder| folder.join(".git").exists())
+}
+
 fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) -> Option<PathBuf> {
     let beside = match &reference.source {
         PythonSource::File(path) => folder.join(path).parent().map(Path::to_owned),

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use qkvet_report::{DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
-use qkvet_run::config::Config;
-use qkvet_run::names::other_names;
+use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::runner::Seen;
-use qkvet_run::target::{config_of, known_of};
-use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, nearest};
+use qkvet_run::target::known_of;
+use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary};
 
 use super::setup;
 use crate::args::ReportArgs;
@@ -51,8 +50,11 @@ impl Expected {
         let today = today(args.today.as_deref())?;
         let Some(path) = args.known.clone().or(find_known(target, config)?) else { return Ok(Self::default()) };
         let file = read_known_file(&path)?;
-        check_targets(&path, &file.known, target, config)?;
         let others = other_names(target, &setup::current_folder()?, config);
+        let names: Vec<&str> = others.iter().map(String::as_str).chain([target]).collect();
+        if let Some(what) = mistyped_target(&file.known, &path, &names) {
+            return Err(Failure::Usage(format!("known deviations at {}: {what}", shown(&path))));
+        }
         Ok(Self { known: Some(Known { path: shown(&path), file, today, others }), ..Self::default() })
     }
 
@@ -99,32 +101,6 @@ pub(super) fn find_known(target: &str, config: Option<&Path>) -> Result<Option<P
 /// Reads one file of known deviations.
 pub(super) fn read_known_file(path: &Path) -> Result<KnownFile, Failure> {
     Ok(read_known(&shown(path), &read_text("known deviations", path, None)?)?)
-}
-
-/// Refuses an entry whose target is nearly a name of `qkvet.yaml` and none: it would cover nothing, and nobody would hear of it.
-pub(super) fn check_targets(
-    path: &Path,
-    entries: &[KnownDeviation],
-    target: &str,
-    config: Option<&Path>,
-) -> Result<(), Failure> {
-    let Some(config) = config_of(target, &setup::current_folder()?, config) else { return Ok(()) };
-    // A file that cannot be read is told by who starts the target.
-    let Ok(Config { targets, .. }) = Config::read(&config) else { return Ok(()) };
-    for entry in entries {
-        let name = entry.target.as_deref().unwrap_or_default();
-        if name.contains([':', '*', '?']) || targets.contains_key(name) {
-            continue;
-        }
-        if let Some(near) = nearest(name, targets.keys().map(String::as_str)) {
-            let (known, config) = (shown(path), shown(&config));
-            return Err(Failure::Usage(format!(
-                "entry {} at {known}: target: expected a name of {config}, got `{name}`\nhint: did you mean `{near}`?",
-                entry.describe()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Reads a snapshot.

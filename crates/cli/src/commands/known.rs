@@ -10,12 +10,12 @@ use qkvet_report::{
     add_known, apply_known, check_known, finding_name, has_cause, is_day, is_of_no_suite, options_of, read_known,
     remove_known, visible, write_known,
 };
-use qkvet_run::names::other_names;
+use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
 use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
 
-use super::expected::{check_targets, find_known, read_known_file, read_text, refuse_under_ci, shown, today};
+use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
 use super::reports::write_named;
 use super::setup;
@@ -59,7 +59,9 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
     }
     let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
-    check_targets(&path, &new, &ran, None)?;
+    if let Some(what) = mistyped_target(&new, &path, &[&ran]) {
+        return Err(Failure::Usage(format!("known add: {what}")));
+    }
     there.extend(same.iter().map(KnownDeviation::describe));
     let added = new.len();
     if added > 0 {

@@ -82,6 +82,11 @@ const FRACTIONS: [(char, &str, &str); 15] = [
     ('⅞', "7", "8"),
 ];
 
+/// Whether a sign is a fraction.
+pub(super) fn is_fraction(c: char) -> bool {
+    FRACTIONS.iter().any(|(sign, ..)| *sign == c)
+}
+
 /// A digit or sign above the line, as one on it.
 pub(super) fn lowered(c: char) -> Option<char> {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -112,6 +117,9 @@ fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
 fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, String> {
     let Some((_, over, under)) = FRACTIONS.iter().find(|(sign, ..)| *sign == c) else { return Ok(false) };
     let whole = if before.ends_with(|c: char| c.is_ascii_digit()) { tokens.pop() } else { None };
+    if whole.is_none() && matches!(tokens.last(), Some(Token::Number(_) | Token::Close)) {
+        return Err(format!("expected an operator between two numbers (2 + {c} or 2{c}, not 2 {c})"));
+    }
     let mut all = vec![Token::Open];
     match whole {
         None => {}
@@ -473,6 +481,9 @@ mod tests {
             assert!(first.compare(&other).unwrap().is_eq(), "{form}");
         }
         assert!(read_expression(forms[3]).is_err(), "a power of a power");
+        for text in ["2 ½", "2\\,½", "6.5¼", "½ ½", "x²", "2⁻", "2⁺⁻1"] {
+            assert!(read_expression(text).is_err(), "{text}");
+        }
         for (text, digits) in [
             ("-3/4", "-0.750"),
             ("25·(1/2)²", "6.250"),

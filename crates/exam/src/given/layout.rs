@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::expression::is_fraction;
 use super::{Node, Stated, read_expression};
 
 /// Entries of one answer.
@@ -62,11 +63,8 @@ pub fn lists(text: &str) -> Layout {
     let text = without_environment(without_call(text.trim()));
     // `1400;` is one number.
     let text = text.trim_end_matches([';', '\n', ' ']);
-    // A column that is written as a row: of a vector the entries are the same.
-    if let Some(row) = TRANSPOSED.iter().find_map(|sign| text.strip_suffix(sign))
-        && let flat @ Layout::Flat(_) = lists(row)
-    {
-        return flat;
+    if let Some(column) = column(text) {
+        return column;
     }
     if let Some(scaled) = scaled(text) {
         return scaled;
@@ -111,6 +109,14 @@ pub fn lists(text: &str) -> Layout {
 
 /// Signs of a transposed vector.
 const TRANSPOSED: [&str; 7] = ["^T", "^{T}", "^\\top", "^{\\top}", "ᵀ", "^⊤", ".T"];
+
+/// A column that is written as a transposed row, `(4.1, -3.9)^T`.
+fn column(text: &str) -> Option<Layout> {
+    let row = TRANSPOSED.iter().find_map(|sign| text.strip_suffix(sign))?;
+    let entries = cells(bracketed(row, '[', ']').or_else(|| tuple(row))?);
+    let is_flat = entries.len() > 1 && !entries.iter().any(|entry| entry.contains(['[', ';', '\n']));
+    is_flat.then(|| Layout::Rows(entries.into_iter().map(|entry| vec![entry]).collect()))
+}
 
 /// Rows in brackets without brackets around all of them: `[1, 2], [3, 4]`, `(1 2), (3 4)`.
 fn bare_rows(text: &str) -> Option<Vec<&str>> {
@@ -215,7 +221,8 @@ fn cells(row: &str) -> Vec<String> {
     if entries.len() == 1 {
         let apart: Vec<&str> = row.split_whitespace().collect();
         let is_number = |text: &&str| {
-            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | '−')) && Stated::read(text).is_ok()
+            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction(c))
+                && Stated::read(text).is_ok()
         };
         if apart.len() > 1 && apart.len() <= MOST_CELLS && apart.iter().all(is_number) {
             return apart.into_iter().map(str::to_owned).collect();
@@ -332,11 +339,18 @@ mod tests {
         assert_eq!(lists("1 -2 .5"), Layout::Flat(vec!["1".to_owned(), "-2".to_owned(), ".5".to_owned()]));
         assert_eq!(lists("torch.Size([1, 2])"), lists("(1, 2)"));
         assert_eq!(lists("1400;"), Layout::One("1400".to_owned()));
-        for text in ["(4.1, -3.9)^T", "[4.1, -3.9]ᵀ", r"(4.1, -3.9)^\top", "[4.1 -3.9]^{T}", "np.array([4.1, -3.9]).T"]
-        {
-            assert_eq!(lists(text), Layout::Flat(vec!["4.1".to_owned(), "-3.9".to_owned()]), "{text}");
+        for text in ["(4.1, -3.9)^T", "[4.1, -3.9]ᵀ", r"(4.1, -3.9)^\top", "[4.1 -3.9]^{T}"] {
+            assert_eq!(rows(text), [["4.1"], ["-3.9"]], "{text}");
         }
-        assert!(!matches!(lists("[[1, 2], [3, 4]]^T"), Layout::Rows(rows) if rows[0] == ["1", "2"]));
+        assert_eq!(lists("[½ 1 -2¼]"), Layout::Flat(["½", "1", "-2¼"].map(str::to_owned).to_vec()));
+        for other in ["[[1, 2], [3, 4]]^T", "(1, 2)^T^T", &format!("1{}", "^T".repeat(100_000))] {
+            let is_read = match lists(other) {
+                Layout::Rows(rows) => rows.concat().iter().all(|cell| Stated::read(cell).is_ok()),
+                Layout::Flat(row) => row.iter().all(|cell| Stated::read(cell).is_ok()),
+                Layout::One(one) => Stated::read(&one).is_ok(),
+            };
+            assert!(!is_read, "{}", &other[..20.min(other.len())]);
+        }
         // Brackets around numbers are no rows.
         assert_eq!(lists("(1/2), (3/4)"), Layout::Flat(vec!["(1/2)".to_owned(), "(3/4)".to_owned()]));
         for one in ["(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", "(1+2)", "3 + 4", "", "(1", "][", "1/2"] {

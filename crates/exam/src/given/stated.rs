@@ -109,19 +109,20 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
 /// `1.05 x 10^-1` and what else is written with a power of ten, as `1.05e-1`.
 fn scientific(text: &str) -> Option<String> {
     const TIMES: [&str; 8] = ["*", "·", "×", "⋅", "x", "X", "\\cdot", "\\times"];
-    let at = text.rfind("10")?;
-    let (before, power) = (text[..at].trim_end(), &text[at + 2..]);
-    let mantissa = TIMES.iter().find_map(|times| before.strip_suffix(times))?.trim_end();
-    let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
-        Some(power) => power.replace('−', "-"),
-        None => power.chars().map(lowered).collect::<Option<_>>()?,
-    };
-    let power = power.trim();
-    let inner = |open: char, close: char| power.strip_prefix(open)?.strip_suffix(close);
-    let power = inner('{', '}').or_else(|| inner('(', ')')).unwrap_or(power).trim();
-    let is_whole = !power.is_empty() && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
-    let is_plain = mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
-    (is_whole && is_plain).then(|| format!("{mantissa}e{power}"))
+    text.match_indices("10").find_map(|(at, ten)| {
+        let (before, power) = (text[..at].trim_end(), text[at + ten.len()..].trim_start());
+        let mantissa = TIMES.iter().find_map(|times| before.strip_suffix(times))?.trim_end();
+        let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
+            Some(power) => power.replace('−', "-"),
+            None => power.chars().map(lowered).collect::<Option<_>>()?,
+        };
+        let power = power.trim();
+        let inner = |open: char, close: char| power.strip_prefix(open)?.strip_suffix(close);
+        let power = inner('{', '}').or_else(|| inner('(', ')')).unwrap_or(power).trim();
+        let is_whole = !power.is_empty() && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
+        let is_plain = mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
+        (is_whole && is_plain).then(|| format!("{mantissa}e{power}"))
+    })
 }
 
 /// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
@@ -174,6 +175,9 @@ mod tests {
             ("-1.05·10⁻¹", Form::Decimal(3), "-0.1050"),
             (r"1.05 \times 10^{-1}", Form::Decimal(3), "0.1050"),
             ("3*10**2", Form::Decimal(0), "300.0000"),
+            ("6.9 x 10 ^ -10", Form::Decimal(11), "0.0000"),
+            ("2x10^10", Form::Decimal(0), "20000000000.0000"),
+            ("10 × 10^{10}", Form::Decimal(0), "100000000000.0000"),
             ("10^-1", Form::Expression, "0.1000"),
             ("2*3*10^2", Form::Expression, "600.0000"),
             ("110^2", Form::Expression, "12100.0000"),

@@ -229,8 +229,9 @@ fn is_mixed(text: &str, cells: &[String]) -> bool {
     let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let is_fraction =
         |text: &str| text.split_once('/').is_some_and(|(over, under)| is_digits(over) && is_digits(under));
+    let is_sign = |text: &str| matches!(text.chars().collect::<Vec<_>>()[..], [c] if !c.is_ascii() && c.is_numeric());
     let is_plain = !text.contains([',', ';', '[', '(', '{', '\n']);
-    is_plain && matches!(cells, [whole, fraction] if is_digits(whole) && is_fraction(fraction))
+    is_plain && matches!(cells, [whole, fraction] if is_digits(whole) && (is_fraction(fraction) || is_sign(fraction)))
 }
 
 /// One number, whose digits may stand in groups; without what it is counted in.

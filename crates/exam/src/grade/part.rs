@@ -113,8 +113,9 @@ impl Asked<'_> {
                 let marked = self.numbers((keyed, part, checked), value.places, id, given, own);
                 if choices.is_empty() { marked } else { marked.map_err(|_| picked::no_option(choices.len())) }
             }
-            (AnswerSpec::Shape(_), Answer::Numbers { .. }) => {
-                self.numbers((keyed, part, checked), None, id, &picked::extents(given), own)
+            (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
+                let n = key.rows.iter().map(Vec::len).sum();
+                self.numbers((keyed, part, checked), None, id, &picked::extents(given, n), own)
             }
             (AnswerSpec::Largest(_), Answer::Largest(columns)) => picked::largest(columns, given),
             (AnswerSpec::Choice(choice), Answer::Choice(order)) => {

@@ -38,12 +38,8 @@ pub(super) fn no_option(n: usize) -> Unread {
 /// Words of a list: of text also the words or the letters of one.
 fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, Unread> {
     let unread = |says| Unread::new(says, "give a list, as [B, A, C]");
-    // `A → E → G`, `t/f/t`.
-    let parted = match given {
-        Node::Text(text) => Node::Text(text.replace("->", " ").replace(['→', '⇒', '>', '/', '|'], " ")),
-        other => other.clone(),
-    };
-    Ok(match layout(&parted).map_err(unread)? {
+    let parted = parted(given, &["-->", "->", "=>", "→", "⇒", "⟶", ">"]);
+    Ok(match layout(parted.as_ref().unwrap_or(given)).map_err(unread)? {
         Layout::One(text) => {
             let text = text.trim();
             let apart: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -58,10 +54,31 @@ fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, 
     })
 }
 
+/// Text as a list, if it is words with one of the signs between all of them: `A → E → G`.
+fn parted(given: &Node, signs: &[&str]) -> Option<Node> {
+    let text = match given {
+        Node::Text(text) => text,
+        Node::List(items) => match items.as_slice() {
+            [Node::Text(text)] => text,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let parts = |sign: &&str| -> Option<Node> {
+        let parts: Vec<&str> = text.split(*sign).map(str::trim).collect();
+        let is_word = |part: &&str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
+        let is_list = parts.len() > 1 && parts.iter().all(is_word);
+        is_list.then(|| Node::List(parts.into_iter().map(|part| Node::Text(part.to_owned())).collect()))
+    };
+    signs.iter().find_map(parts)
+}
+
 /// Statements that are true or false, each for its share.
 pub(super) fn statements(right: &[bool], because: &dyn Fn(usize) -> String, given: &Node) -> Result<Marked, Unread> {
     let hint = "give true or false for each statement, in their order: [true, false, true]";
-    let words = words(given, |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
+    // Of two, `T/F` may be what stands on the sheet.
+    let parted = parted(given, &["/", "|"]).filter(|_| right.len() > 2);
+    let words = words(parted.as_ref().unwrap_or(given), |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
     if words.len() != right.len() {
         return Err(Unread::new(format!("expected {} words, got {}", right.len(), words.len()), hint));
     }
@@ -120,12 +137,19 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
     Ok(share(columns.len() - wrong.len(), columns.len(), format!("another column in row {}", wrong.join(", "))))
 }
 
-/// Extents may stand between `×`.
-pub(super) fn extents(given: &Node) -> Node {
-    match given {
-        Node::Text(text) => Node::Text(text.replace(['×', 'x', 'X', '*', '·'], ",").replace("by", ",")),
-        other => other.clone(),
+/// So many extents may stand between `×`. Where commas stand, `2, 3*4` is two extents, one of them a product.
+pub(super) fn extents(given: &Node, n: usize) -> Node {
+    let Node::Text(text) = given else { return given.clone() };
+    if text.contains([',', ';']) {
+        return given.clone();
     }
+    // A product of so many numbers is meant as extents, as of one number it is that number.
+    let is_whole = |part: &str| !part.trim().is_empty() && part.trim().chars().all(|c| c.is_ascii_digit());
+    let parts: Vec<&str> = text.trim().split(['*', '·']).collect();
+    if n > 1 && parts.len() == n && parts.iter().all(|part| is_whole(part)) {
+        return Node::Text(parts.join(","));
+    }
+    Node::Text(text.replace(['×', 'x', 'X'], ",").replace("by", ","))
 }
 
 /// Lines in order. The share is that of the longest run in a right order, less the lines that belong nowhere.
@@ -226,11 +250,37 @@ mod tests {
         let one = marked("TTTT").unwrap();
         assert_eq!((one.share, one.says.as_str()), (0.75, "3 of 4 right: statement 2 is false: reason"));
         assert!(marked("TF").is_err() && marked("a b c d").is_err());
+        // What may mean `or` parts nothing.
+        assert!(marked("T F/T T").is_err() && marked("T/F T/T").is_err());
+        assert!(statements(&[true, false], &|_| String::new(), &text("T/F")).is_err());
+        assert!(largest(&[2, 3], &text("2/3")).is_err());
         let one = largest(&[3, 1], &text("3, 2")).unwrap();
         assert_eq!((one.share, one.verdict), (0.5, Verdict::Partial));
         assert_eq!(largest(&[3, 1], &text("token 3, token 1")).unwrap().verdict, Verdict::Right);
         assert_eq!(largest(&[3, 1], &text("token 1, token 3")).unwrap().verdict, Verdict::Wrong);
         assert!(largest(&[3, 1], &text("3")).is_err() && largest(&[3, 1], &text("3, token")).is_err());
+    }
+
+    #[test]
+    fn extents_are_no_products_where_commas_stand() {
+        let plain = |given: &str, n: usize| match extents(&text(given), n) {
+            Node::Text(text) => text.split_whitespace().collect::<String>(),
+            other => panic!("{other:?}"),
+        };
+        for (given, n, read) in [
+            ("1 × 1 × 2 × 3", 4, "1,1,2,3"),
+            ("1*1*2*3", 4, "1,1,2,3"),
+            ("2 x 3", 2, "2,3"),
+            ("(2 by 3)", 2, "(2,3)"),
+            ("(2, 5, 3*4)", 3, "(2,5,3*4)"),
+            ("(2, 3*5, 4)", 4, "(2,3*5,4)"),
+            ("(2, 3x5, 4)", 4, "(2,3x5,4)"),
+            ("3*4", 1, "3*4"),
+            ("2**3", 2, "2**3"),
+            ("2*3", 3, "2*3"),
+        ] {
+            assert_eq!(plain(given, n), read, "{given}");
+        }
     }
 
     #[test]
@@ -242,8 +292,13 @@ mod tests {
         };
         assert_eq!(marked("C A D"), Ok((Verdict::Right, 3.0)));
         assert_eq!(marked("cad"), Ok((Verdict::Right, 3.0)));
-        for given in ["C → A → D", "C->A->D", "c > a > d"] {
+        for given in ["C → A → D", "C->A->D", "c > a > d", "C --> A --> D", "C => A => D"] {
             assert_eq!(marked(given), Ok((Verdict::Right, 3.0)), "{given}");
+        }
+        let list = Node::List(vec![text("C → A → D")]);
+        assert!(ordering(&[1, 3, 0, 2], &of(3, Vec::new()), &|_| String::new(), &list).is_ok());
+        for hedged in ["C → A/B → D", "C/A/D", "C → A D", "C → → D"] {
+            assert!(marked(hedged).is_err(), "{hedged}");
         }
         assert_eq!(marked("A C D"), Ok((Verdict::Partial, 2.0)));
         assert_eq!(marked("C B A D"), Ok((Verdict::Partial, 2.0)));

@@ -276,7 +276,16 @@ mod tests {
 
     #[test]
     fn names_of_targets_are_no_targets() {
-        for name in ["builtin:flash", "a.py:f", "pkg.mod:f", "exec:./run", "lib:x.so", "onnx:m.onnx", "python:a.py:f"] {
+        for name in [
+            "builtin:flash",
+            "a.py:f",
+            "pkg.mod:f",
+            "exec:./run",
+            "lib:x.so",
+            "onnx:m.onnx",
+            "onnx-backend:x",
+            "python:a.py:f",
+        ] {
             let text = format!("targets: {{'{name}': {{target: a.py:f}}}}");
             check_error(&text, &[&format!("target `{name}` at qkvet.yaml"), "behind `target:`"]);
         }

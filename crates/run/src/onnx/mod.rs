@@ -25,7 +25,7 @@ pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};
 pub(crate) use model::TRUE_HIDES;
 pub use model::{Input, Model, ModelError};
-pub(crate) use named::{MODEL, onnx_kind, onnx_target};
+pub(crate) use named::{BACKEND, MODEL, onnx_kind, onnx_target};
 pub use node::{NodeTest, Opset, node_test};
 pub use role::{Operator, Role};
 pub use split::split;

@@ -15,7 +15,7 @@ use crate::target::{NamedTarget, TargetKind};
 pub(crate) const MODEL: &str = "onnx:";
 
 /// What stands before the name of a backend of ONNX.
-const BACKEND: &str = "onnx-backend:";
+pub(crate) const BACKEND: &str = "onnx-backend:";
 
 /// A model or a backend of ONNX by its name; an entry of `qkvet.yaml` with the same name or file declares for it.
 pub(crate) fn onnx_target(

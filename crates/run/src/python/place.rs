@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use qkvet_spec::SourcePlace;
 
 use super::config::{PythonRef, PythonSource};
+use crate::target::repository_of;
 
 /// Longer files are not read.
 const MOST_BYTES: u64 = 4 << 20;
@@ -29,12 +30,6 @@ pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let whole = plain(&here.join(path));
     let shown = repository_of(&whole).and_then(|root| whole.strip_prefix(root).ok()).unwrap_or(path);
     Some(SourcePlace { path: portable(shown), line: line_of(&text, function) })
-}
-
-/// The root of the repository that a file or folder, given in full, lies in.
-pub fn repository_of(path: &Path) -> Option<&Path> {
-    // A file in a work tree that shares its repository, a folder elsewhere.
-    path.ancestors().find(|folder| folder.join(".git").exists())
 }
 
 /// A path without `.` and `..`.

@@ -248,18 +248,17 @@ fn all_told(
     cases: &[Planned<'_>],
     mut results: Vec<Option<Done>>,
 ) -> Result<Vec<Done>, RunError> {
+    let mut left: Vec<_> = results.iter_mut().zip(cases).filter(|(done, _)| done.is_none()).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = cases.len().div_ceil(cores).max(1);
-    let fill = |results: &mut [Option<Done>], cases: &[Planned<'_>]| -> Result<(), RunError> {
-        for (done, case) in results.iter_mut().zip(cases).filter(|(done, _)| done.is_none()) {
-            *done = Some(skipped(config, case)?);
-        }
+    let share = left.len().div_ceil(cores).max(1);
+    let fill = |(done, case): &mut (&mut Option<Done>, &Planned<'_>)| -> Result<(), RunError> {
+        **done = Some(skipped(config, case)?);
         Ok(())
     };
     std::thread::scope(|scope| {
-        let shares = results.chunks_mut(share).zip(cases.chunks(share));
-        let filled: Vec<_> = shares.map(|(results, cases)| scope.spawn(|| fill(results, cases))).collect();
-        filled.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let shares = left.chunks_mut(share).map(|some| scope.spawn(|| some.iter_mut().try_for_each(fill)));
+        let shares: Vec<_> = shares.collect();
+        shares.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     Ok(results.into_iter().flatten().collect())
 }

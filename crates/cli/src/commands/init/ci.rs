@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_run::config::{CONFIG_FILE, Config};
-use qkvet_run::python::repository_of;
+use qkvet_run::target::repository_of;
 use qkvet_spec::Catalog;
 
 use super::begin;
