@@ -53,10 +53,12 @@ impl Failure {
         let text = if text.starts_with("error") { text } else { format!("error: {text}") };
         tell!("{text}");
         ExitCode::from(match self {
-            // Declared in qkvet.yaml, which has a slip.
-            Self::Start(StartError::Load { kind: Some(LoadKind::Supports), .. })
-            | Self::Run(RunError::Start(StartError::Load { kind: Some(LoadKind::Supports), .. })) => USAGE,
-            Self::Start(_) | Self::Target(_) | Self::Run(RunError::Start(_)) => TARGET,
+            Self::Start(error) | Self::Run(RunError::Start(error)) => match error {
+                // Declared in qkvet.yaml, which has a slip.
+                StartError::Load { kind: Some(LoadKind::Supports), .. } => USAGE,
+                _ => TARGET,
+            },
+            Self::Target(_) => TARGET,
             _ => USAGE,
         })
     }

@@ -61,8 +61,7 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     if let Some(path) = path {
         let others = other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
         let (shown, known) = (path.display().to_string(), read(&path)?);
-        let own: Vec<&str> = others.iter().chain([&summary.run.target]).map(String::as_str).collect();
-        if let Some(what) = mistyped_target(&known.known, &path, &own) {
+        if let Some(what) = mistyped_target(&known.known, &path, &summary.run.target, &others) {
             return Err(invalid(format!("known deviations at {shown}: {what}")));
         }
         apply_known(&mut summary, &shown, &known, &others, &today);

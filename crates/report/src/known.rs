@@ -354,12 +354,9 @@ pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
     };
     let entries = entries_of(summary);
     for number in (0..summary.findings.len()).filter(|number| summary.findings[*number].is_known()) {
-        let mut reasons: Vec<String> = Vec::new();
-        for reason in entries.get(&number).into_iter().flatten().map(tell) {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
+        let mut reasons: Vec<String> = entries.get(&number).into_iter().flatten().map(tell).collect();
+        let mut seen = BTreeSet::new();
+        reasons.retain(|reason| seen.insert(reason.clone()));
         all.insert(number, format!("known: {}", reasons.join("; ")));
     }
     all

@@ -78,14 +78,17 @@ fn heading(summary: &Summary) -> String {
     let checked = summary.checked();
     let target = code(&summary.run.target);
     let open = open_findings(summary).len();
-    let worse = regressions(summary).map(|worse| format!(", {worse}")).unwrap_or_default();
-    match open {
-        0 if !worse.is_empty() => format!("{target}: {}", &worse[2..]),
-        0 if checked == 0 => format!("{target}: nothing was checked"),
-        0 if open < summary.findings.len() => format!("{target}: no new finding"),
-        0 => format!("{target}: no finding"),
-        1 => format!("{target}: 1 finding{worse}"),
-        n => format!("{target}: {n} findings{worse}"),
+    let found = match open {
+        0 => None,
+        1 => Some("1 finding".to_owned()),
+        n => Some(format!("{n} findings")),
+    };
+    let wrong: Vec<String> = found.into_iter().chain(regressions(summary)).collect();
+    match wrong.as_slice() {
+        [] if checked == 0 => format!("{target}: nothing was checked"),
+        [] if open < summary.findings.len() => format!("{target}: no new finding"),
+        [] => format!("{target}: no finding"),
+        wrong => format!("{target}: {}", wrong.join(", ")),
     }
 }
 

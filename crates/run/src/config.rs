@@ -77,7 +77,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// An unreadable file, YAML that does not fit, a name that is none, a profile that extends none or itself, with its place.
+    /// An unreadable file, YAML that does not fit, an entry named as a target, a profile that extends none or itself, with its place.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let shown = path.display().to_string();
         Self::parse(&shown, &text(path, &shown)?)

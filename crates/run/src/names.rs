@@ -27,14 +27,15 @@ pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<Stri
 }
 
 /// What is wrong with an entry of known deviations whose target is nearly a name of the `qkvet.yaml` beside their file, and neither that nor
-/// one of `own`, which the target of the run has: it would cover nothing, and nobody would hear of it.
-pub fn mistyped_target(entries: &[KnownDeviation], known: &Path, own: &[&str]) -> Option<String> {
+/// the target of the run or one of its `others`: it would cover nothing, and nobody would hear of it.
+pub fn mistyped_target(entries: &[KnownDeviation], known: &Path, target: &str, others: &[String]) -> Option<String> {
     let config = known.parent()?.join(CONFIG_FILE);
     // A file that cannot be read is told by who starts the target.
     let targets = Config::read(&config).ok()?.targets;
     entries.iter().find_map(|entry| {
         let name = entry.target.as_deref()?;
-        if name.contains([':', '*', '?']) || targets.contains_key(name) || own.contains(&name) {
+        let is_own = name == target || others.iter().any(|other| other == name);
+        if name.contains([':', '*', '?']) || targets.contains_key(name) || is_own {
             return None;
         }
         let near = nearest(name, targets.keys().map(String::as_str))?;

@@ -51,8 +51,7 @@ impl Expected {
         let Some(path) = args.known.clone().or(find_known(target, config)?) else { return Ok(Self::default()) };
         let file = read_known_file(&path)?;
         let others = other_names(target, &setup::current_folder()?, config);
-        let names: Vec<&str> = others.iter().map(String::as_str).chain([target]).collect();
-        if let Some(what) = mistyped_target(&file.known, &path, &names) {
+        if let Some(what) = mistyped_target(&file.known, &path, target, &others) {
             return Err(Failure::Usage(format!("known deviations at {}: {what}", shown(&path))));
         }
         Ok(Self { known: Some(Known { path: shown(&path), file, today, others }), ..Self::default() })

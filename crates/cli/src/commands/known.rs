@@ -59,7 +59,7 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
     }
     let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
-    if let Some(what) = mistyped_target(&new, &path, &[&ran]) {
+    if let Some(what) = mistyped_target(&new, &path, &ran, &[]) {
         return Err(Failure::Usage(format!("known add: {what}")));
     }
     there.extend(same.iter().map(KnownDeviation::describe));

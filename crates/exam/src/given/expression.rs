@@ -63,6 +63,9 @@ const WORDS: [(&str, Token); 8] = [
     ("e", Token::Euler),
 ];
 
+/// Signs of a product.
+pub(super) const TIMES: [&str; 6] = ["*", "·", "×", "⋅", "\\cdot", "\\times"];
+
 /// Fractions that are one sign.
 const FRACTIONS: [(char, &str, &str); 15] = [
     ('½', "1", "2"),
@@ -83,7 +86,7 @@ const FRACTIONS: [(char, &str, &str); 15] = [
 ];
 
 /// Whether a sign is a fraction.
-pub(super) fn is_fraction(c: char) -> bool {
+pub(crate) fn is_fraction_sign(c: char) -> bool {
     FRACTIONS.iter().any(|(sign, ..)| *sign == c)
 }
 
@@ -138,14 +141,16 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut used = c.len_utf8();
-        if let Some((mut power, used)) = exponent(rest)? {
-            tokens.append(&mut power);
-            rest = &rest[used..];
-            continue;
-        }
-        if fraction(c, &text[..text.len() - rest.len()], &mut tokens)? {
-            rest = &rest[used..];
-            continue;
+        if !c.is_ascii() {
+            if let Some((mut power, used)) = exponent(rest)? {
+                tokens.append(&mut power);
+                rest = &rest[used..];
+                continue;
+            }
+            if fraction(c, &text[..text.len() - rest.len()], &mut tokens)? {
+                rest = &rest[used..];
+                continue;
+            }
         }
         match c {
             '0'..='9' | '.' => {

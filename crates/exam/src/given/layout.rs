@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::expression::is_fraction;
+use super::expression::{TIMES, is_fraction_sign};
 use super::{Node, Stated, read_expression};
 
 /// Entries of one answer.
@@ -163,9 +163,6 @@ fn scaled(text: &str) -> Option<Layout> {
     }
 }
 
-/// Signs of a product.
-const TIMES: [&str; 6] = ["*", "·", "×", "⋅", "\\cdot", "\\times"];
-
 /// Where the only list of a text stands: in square brackets, in others with a comma in them, or in an environment of LaTeX.
 fn only_list(text: &str) -> Option<Range<usize>> {
     if let Some(start) = text.find("\\begin{") {
@@ -221,7 +218,7 @@ fn cells(row: &str) -> Vec<String> {
     if entries.len() == 1 {
         let apart: Vec<&str> = row.split_whitespace().collect();
         let is_number = |text: &&str| {
-            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction(c))
+            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction_sign(c))
                 && Stated::read(text).is_ok()
         };
         if apart.len() > 1 && apart.len() <= MOST_CELLS && apart.iter().all(is_number) {
@@ -310,6 +307,15 @@ mod tests {
         }
     }
 
+    /// Whether each entry is a number.
+    fn is_read(text: &str) -> bool {
+        match lists(text) {
+            Layout::Rows(rows) => rows.concat().iter().all(|cell| Stated::read(cell).is_ok()),
+            Layout::Flat(row) => row.iter().all(|cell| Stated::read(cell).is_ok()),
+            Layout::One(one) => Stated::read(&one).is_ok(),
+        }
+    }
+
     #[test]
     fn matrices_are_typed_in_many_ways() {
         let plain = rows("[[1, 2], [3, 4]]");
@@ -344,12 +350,7 @@ mod tests {
         }
         assert_eq!(lists("[½ 1 -2¼]"), Layout::Flat(["½", "1", "-2¼"].map(str::to_owned).to_vec()));
         for other in ["[[1, 2], [3, 4]]^T", "(1, 2)^T^T", &format!("1{}", "^T".repeat(100_000))] {
-            let is_read = match lists(other) {
-                Layout::Rows(rows) => rows.concat().iter().all(|cell| Stated::read(cell).is_ok()),
-                Layout::Flat(row) => row.iter().all(|cell| Stated::read(cell).is_ok()),
-                Layout::One(one) => Stated::read(&one).is_ok(),
-            };
-            assert!(!is_read, "{}", &other[..20.min(other.len())]);
+            assert!(!is_read(other), "{}", &other[..20.min(other.len())]);
         }
         // Brackets around numbers are no rows.
         assert_eq!(lists("(1/2), (3/4)"), Layout::Flat(vec!["(1/2)".to_owned(), "(3/4)".to_owned()]));
@@ -396,12 +397,7 @@ mod tests {
             format!("{} [[1, 2], [3, 4]]", "1*".repeat(100)).as_str(),
             format!("2 * [{}]", "1, ".repeat(5000)).as_str(),
         ] {
-            let is_read = match lists(text) {
-                Layout::Rows(rows) => rows.concat().iter().all(|cell| Stated::read(cell).is_ok()),
-                Layout::Flat(row) => row.iter().all(|cell| Stated::read(cell).is_ok()),
-                Layout::One(one) => Stated::read(&one).is_ok(),
-            };
-            assert!(!is_read, "{text}");
+            assert!(!is_read(text), "{text}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod node;
 mod stated;
 
 pub use digits::{ungrouped, unlabelled, with_unit};
+pub(crate) use expression::is_fraction_sign;
 pub use expression::read_expression;
 pub use layout::{Layout, MOST_CELLS, layout, lists};
 pub use node::Node;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use qkvet_prove::exact::{Exact, Real};
 
 use super::MOST_TEXT;
-use super::expression::{decimal, lowered, read_expression, ten_to};
+use super::expression::{TIMES, decimal, lowered, read_expression, ten_to};
 
 /// How a number was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +108,9 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
 
 /// `1.05 x 10^-1` and what else is written with a power of ten, as `1.05e-1`.
 fn scientific(text: &str) -> Option<String> {
-    const TIMES: [&str; 8] = ["*", "·", "×", "⋅", "x", "X", "\\cdot", "\\times"];
     text.match_indices("10").find_map(|(at, ten)| {
         let (before, power) = (text[..at].trim_end(), text[at + ten.len()..].trim_start());
-        let mantissa = TIMES.iter().find_map(|times| before.strip_suffix(times))?.trim_end();
+        let mantissa = TIMES.iter().chain(&["x", "X"]).find_map(|times| before.strip_suffix(times))?.trim_end();
         let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
             Some(power) => power.replace('−', "-"),
             None => power.chars().map(lowered).collect::<Option<_>>()?,

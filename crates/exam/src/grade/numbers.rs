@@ -13,8 +13,8 @@ use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{
-    Form, Layout, Node, Stated, ends_within, half_unit, is_within, layout, read_expression, ungrouped, unlabelled,
-    with_unit,
+    Form, Layout, Node, Stated, ends_within, half_unit, is_fraction_sign, is_within, layout, read_expression,
+    ungrouped, unlabelled, with_unit,
 };
 use crate::question::Credit;
 
@@ -229,9 +229,9 @@ fn is_mixed(text: &str, cells: &[String]) -> bool {
     let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let is_fraction =
         |text: &str| text.split_once('/').is_some_and(|(over, under)| is_digits(over) && is_digits(under));
-    let is_sign = |text: &str| matches!(text.chars().collect::<Vec<_>>()[..], [c] if !c.is_ascii() && c.is_numeric());
     let is_plain = !text.contains([',', ';', '[', '(', '{', '\n']);
-    is_plain && matches!(cells, [whole, fraction] if is_digits(whole) && (is_fraction(fraction) || is_sign(fraction)))
+    is_plain
+        && matches!(cells, [whole, fraction] if is_digits(whole) && (is_fraction(fraction) || fraction.chars().all(is_fraction_sign)))
 }
 
 /// One number, whose digits may stand in groups; without what it is counted in.
