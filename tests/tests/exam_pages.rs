@@ -8,15 +8,19 @@ use std::process::Command;
 
 use qkvet_tests::{PROBLEM_SETS, browser, pictures, root, run};
 
-/// A printed page of A4, a narrow window, and one as wide as a screen.
-const WIDTHS: [(u32, bool); 3] = [(718, true), (720, false), (1280, false)];
+/// A printed page of A4, a narrow window, one as wide as a screen, and a phone.
+const WIDTHS: [(u32, bool); 4] = [(718, true), (720, false), (1280, false), (390, false)];
 
 /// Writes what is wrong with a page into its title: boxes that leave the page or their own box, and texts of too little contrast.
+/// On a phone a formula may be moved in its own box.
 const CHECK: &str = r"
 const wrong = [];
-const width = document.documentElement.clientWidth;
+const root = document.documentElement;
+// No window is as narrow as a phone: the page is made so.
+if (WIDTH < root.clientWidth) root.style.width = WIDTH + 'px';
+const width = Math.min(WIDTH, root.clientWidth);
 const say = (element, what) => wrong.push(what + ' at ' + element.tagName + ': ' + element.textContent.trim().slice(0, 40));
-if (document.documentElement.scrollWidth > width) wrong.push('the page is wider than its window');
+if (width === root.clientWidth && root.scrollWidth > width) wrong.push('the page is wider than its window');
 const light = (rgb) => {
   const [r, g, b] = rgb.map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -34,12 +38,13 @@ for (const table of document.querySelectorAll('mtable')) {
   const [bracket, height] = [table.previousElementSibling, table.getBoundingClientRect().height];
   if (!drawn && !(bracket && bracket.getBoundingClientRect().height > height - 1)) say(table, 'brackets that are too short');
 }
+const moves = (element) => width < 500 && element.closest('.display');
 let texts = 0;
 for (const element of document.body.querySelectorAll('*')) {
   const box = element.getBoundingClientRect();
-  if (box.width > 0 && (box.right > width + 1 || box.left < -1)) say(element, 'out of the page');
+  if (box.width > 0 && !moves(element.parentElement) && (box.right > width + 1 || box.left < -1)) say(element, 'out of the page');
   const style = getComputedStyle(element);
-  if (style.overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1) say(element, 'clipped');
+  if (style.overflowX !== 'visible' && !moves(element) && element.scrollWidth > element.clientWidth + 1) say(element, 'clipped');
   const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
   if (!own || box.width === 0) continue;
   texts += 1;
@@ -55,7 +60,7 @@ document.title = 'checked ' + texts + ' texts; ' + (wrong.length ? 'wrong: ' + w
 /// The title of the page after the script, in a window of this width.
 fn checked(browser: &Path, (page, is_key): (&str, bool), folder: &Path, (width, is_print): (u32, bool)) -> String {
     let path = folder.join("checked.html");
-    let script = format!("<script>addEventListener('load', () => {{{CHECK}}})</script></body>");
+    let script = format!("<script>addEventListener('load', () => {{const WIDTH = {width};{CHECK}}})</script></body>");
     assert!(page.contains("</body>"), "a page without an end");
     // A dump of a page knows no paper: what is said of print is said of all.
     let page = if is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
@@ -139,4 +144,11 @@ fn the_check_of_pages_finds_what_is_wrong() {
     let paper = page("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>");
     let title = checked(&browser, (&paper, false), folder.path(), (718, true));
     assert!(title.contains("wider"), "{title}");
+    for (body, expected) in [
+        ("<div class='display' style='overflow-x: auto'><p style='width: 800px'>Moves.</p></div>", "all right"),
+        ("<p style='width: 450px'>Wide on a phone.</p>", "out of the page at P"),
+    ] {
+        let title = checked(&browser, (&page(body), false), folder.path(), (390, false));
+        assert!(title.contains(expected), "{body}: {title}");
+    }
 }

@@ -91,6 +91,10 @@ fn numbers_that_are_not_rational_are_decided() {
         ("{x: sqrt(2)}", Verdict::Right, ""),
         ("{x: ln(5)}", Verdict::Right, ""),
         ("{x: exp(1/2)}", Verdict::Right, ""),
+        // On the bound itself, which no enclosure decides.
+        ("{x: ln(4)}", Verdict::Right, ""),
+        ("{x: 2*ln(2)}", Verdict::Right, ""),
+        ("{x: ln(3999999999999/1000000000000)}", Verdict::Wrong, "the right 1.000000"),
         ("{x: exp(1)}", Verdict::Wrong, "left side is 1.359141, the right 1.000000"),
         ("{x: ln(3)}", Verdict::Wrong, "left side is 1.333333, the right 1.000000"),
         ("x ≈ 1.5", Verdict::Right, ""),

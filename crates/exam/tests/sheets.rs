@@ -7,8 +7,13 @@ use qkvet_spec::Catalog;
 
 /// The files of one variant of a question by path.
 fn files(question: &str) -> Vec<(String, String)> {
+    of_questions(&[question])
+}
+
+fn of_questions(questions: &[&str]) -> Vec<(String, String)> {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let text = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
+    let entry = |question: &&str| format!("  - question: {question}\n");
+    let text = format!("exam: x\ntitle: X\nquestions:\n{}", questions.iter().map(entry).collect::<String>());
     let set = Source { path: "set.yaml".to_owned(), text };
     let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 11 }, &catalog);
     files.unwrap_or_else(|error| panic!("{error}")).into_iter().map(|file| (file.path, file.text)).collect()
@@ -31,6 +36,38 @@ fn room_for_an_answer_is_made_of_lines_that_render() {
         assert!(!pair[0].ends_with('\\') || !pair[1].is_empty(), "{pair:?}");
     }
     assert!(!lines.last().is_some_and(|line| line.ends_with('\\')));
+}
+
+#[test]
+fn a_part_and_the_room_for_its_answer_are_on_one_page() {
+    let files = files("tiny-head");
+    let (sheet, key) = (of(&files, "student/", ".typ"), of(&files, "key/", ".typ"));
+    let blocks: Vec<&str> = sheet.split("\n\n").map(str::trim).collect();
+    let first = blocks.iter().position(|block| block.starts_with("#heading(level: 2")).unwrap_or(blocks.len());
+    let is_room = |block: &str| block.starts_with("#room(") || block.contains("#line-to-fill");
+    let sticks =
+        |block: &str| block.starts_with("#kept[") || block.starts_with("#heading(") || block.contains("sticky: true");
+    let loose: Vec<&&str> =
+        blocks[first..].iter().filter(|block| !block.is_empty() && !is_room(block) && !sticks(block)).collect();
+    assert!(blocks.iter().filter(|block| is_room(block)).count() >= 5 && loose.is_empty(), "{loose:?}");
+    assert!(!key.contains("\n#kept["), "a key has no room to be kept with");
+    let (sheet, key) = (of(&files, "student/", ".html"), of(&files, "key/", ".html"));
+    assert_eq!(sheet.matches("<div class=\"kept\">").count(), 5, "one for each part");
+    assert_eq!(sheet.matches("<div").count(), sheet.matches("</div>").count());
+    assert!(!key.contains("class=\"kept\""));
+    let sheet = of(&files, "student/", ".tex");
+    assert_eq!(sheet.matches("\n\\keep{").count(), 6, "the question and its parts");
+}
+
+/// Typst sets what lies between pages that are broken so side by side.
+#[test]
+fn long_documents_go_on_with_a_new_page_after_each_tenth_question() {
+    for (n, breaks) in [(10, 0), (11, 1), (21, 2)] {
+        let files = of_questions(&vec!["which-products"; n]);
+        for folder in ["student/", "key/"] {
+            assert_eq!(of(&files, folder, ".typ").matches("#pagebreak").count(), breaks, "{n} in {folder}");
+        }
+    }
 }
 
 #[test]

@@ -380,7 +380,23 @@ impl Right<'_> {
                 None => Marked::partial(self.credit.coarse, says),
             };
         }
-        self.some(&fits, given)
+        self.coarse_mistake(given).unwrap_or_else(|| self.some(&fits, given))
+    }
+
+    /// What one mistake alone gives, with fewer decimals than asked.
+    fn coarse_mistake(&self, given: &[Vec<Stated>]) -> Option<Marked> {
+        let is_it = |mistake: &Numbers| {
+            let exact = mistake.exact.iter().map(|row| row.iter().map(|x| read_expression(x).ok()).collect());
+            let Some(exact) = exact.collect::<Option<Vec<Vec<Real>>>>() else { return false };
+            let is_same = exact.len() == given.len() && exact.iter().zip(given).all(|(x, y)| x.len() == y.len());
+            let is_about = |fit: &Fit| fit.is_right() || matches!(fit, Fit::Coarse(_));
+            is_same && fits(given, &exact, self.places).iter().all(is_about)
+        };
+        let mut alike = self.mistakes.iter().filter(|(mistake, _)| is_it(&mistake.numbers));
+        let (Some((mistake, share)), None) = (alike.next(), alike.next()) else { return None };
+        let share = share.unwrap_or(self.credit.mistake) * self.credit.coarse;
+        let says = format!("{}; fewer decimals than asked", mistake.says);
+        Some(Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, says) })
     }
 
     /// An answer of another size than asked.

@@ -33,37 +33,49 @@ pub(super) enum Decided {
     Undecided(String),
 }
 
-/// Decides `distance ≤ most` with `own` where the example stood. What is within the bound that the sheet prints has the property too.
+/// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route that can. What is within the
+/// bound that the sheet prints has the property too.
 pub(super) fn decide(asked: &Asked<'_>, own: &IndexMap<String, Value>, distance: &Expr, most: &Expr) -> Decided {
     let printed = asked.worked.value(most).ok().and_then(|value| side(&value, SHEET));
     let within = printed.as_deref().and_then(exactly);
+    let most = (most, within.as_ref());
     let bounds = bounded(distance);
-    match exact(asked, own, &bounds, (most, within.as_ref())) {
-        Ok(decided) => decided,
-        Err(reason) => enclosed(asked, own, &bounds, (most, within.as_ref())).unwrap_or(Decided::Undecided(reason)),
+    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own).map_err(|error| error.to_string());
+    let in_numbers = |bound| exact(asked, worked.as_ref().map_err(Clone::clone)?, bound, most);
+    let mut said: Vec<Result<Said, String>> = bounds.iter().map(in_numbers).collect();
+    let (at, open): (Vec<usize>, Vec<&Bounded>) = (0..).zip(&bounds).filter(|(at, _)| said[*at].is_err()).unzip();
+    if !open.is_empty() {
+        let enclosed = enclosed(asked, own, &open, most).unwrap_or_default();
+        for (at, decided) in at.into_iter().zip(enclosed) {
+            if let Some(decided) = decided {
+                said[at] = Ok(decided);
+            }
+        }
+    }
+    let fails: Vec<&str> = said.iter().filter_map(|said| said.as_ref().ok()?.as_deref()).collect();
+    match said.iter().find_map(|said| said.as_ref().err()) {
+        _ if !fails.is_empty() => Decided::Lacks(fails.join("; ")),
+        Some(reason) => Decided::Undecided(reason.clone()),
+        None => Decided::Has,
     }
 }
+
+/// What is said of an inequality that fails; nothing of one that holds.
+type Said = Option<String>;
 
 /// The exact route; an error where it decides nothing.
 fn exact(
     asked: &Asked<'_>,
-    own: &IndexMap<String, Value>,
-    bounds: &[Bounded],
+    worked: &Worked,
+    bound: &Bounded,
     (most, within): (&Expr, Option<&Expr>),
-) -> Result<Decided, String> {
-    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own).map_err(|error| error.to_string())?;
-    let mut fails = Vec::new();
-    for bound in bounds {
-        let is_within = |most: &Expr| worked.holds(&at_most(&bound.of, most));
-        if within.is_some_and(|within| is_within(within) == Ok(true)) {
-            continue;
-        }
-        if !is_within(most).map_err(|error| error.to_string())? {
-            let (left, right) = sides(&worked, &bound.of, most);
-            fails.push(failure(asked.drawn, bound, most, &left, &right));
-        }
+) -> Result<Said, String> {
+    let is_within = |most: &Expr| worked.holds(&at_most(&bound.of, most));
+    if within.is_some_and(|within| is_within(within) == Ok(true)) || is_within(most).map_err(|e| e.to_string())? {
+        return Ok(None);
     }
-    Ok(if fails.is_empty() { Decided::Has } else { Decided::Lacks(fails.join("; ")) })
+    let (left, right) = sides(worked, &bound.of, most);
+    Ok(Some(failure(asked.drawn, bound, most, &left, &right)))
 }
 
 /// Both sides to so many decimals that they differ, each digit certain.
@@ -75,13 +87,13 @@ fn sides(worked: &Worked, left: &Expr, right: &Expr) -> (String, String) {
     SHOWN.map(at).into_iter().find(|(left, right)| left != right).unwrap_or_else(|| at(SHOWN[0]))
 }
 
-/// The other route: both sides in balls. Nothing where they are too wide, or the answer is not exact in binary64.
+/// The other route: both sides in balls, of each inequality what is certain. Nothing where the answer is not exact in binary64.
 fn enclosed(
     asked: &Asked<'_>,
     own: &IndexMap<String, Value>,
-    bounds: &[Bounded],
+    bounds: &[&Bounded],
     (most, within): (&Expr, Option<&Expr>),
-) -> Option<Decided> {
+) -> Option<Vec<Option<Said>>> {
     static CATALOG: LazyLock<Option<Catalog>> = LazyLock::new(|| Catalog::embedded().ok());
     let mut law = asked.question.law.clone();
     for (name, value) in own {
@@ -90,28 +102,27 @@ fn enclosed(
     }
     let exprs: Vec<&Expr> = bounds.iter().map(|bound| &bound.of).chain([most]).chain(within).collect();
     let balls = enclosed_all(&law, &exprs, asked.drawn, standard(), CATALOG.as_ref()?).ok()?;
-    let balls: Vec<Ball> =
-        balls.into_iter().map(|ball| Some(*ball.ok()?.1.first()?.first()?)).collect::<Option<_>>()?;
+    let balls: Vec<Option<Ball>> =
+        balls.into_iter().map(|ball| ball.ok().and_then(|rows| rows.1.first()?.first().copied())).collect();
     let (left, right) = balls.split_at_checked(bounds.len())?;
-    let mut fails = Vec::new();
-    for (bound, left) in bounds.iter().zip(left) {
+    let right: Vec<Ball> = right.iter().copied().collect::<Option<_>>()?;
+    let digits = |ball: Ball, places| rounded(&(true, vec![vec![ball]]), places).ok()?.rows.first()?.first().cloned();
+    let decided = |(bound, left): (&&Bounded, &Option<Ball>)| {
+        let left = (*left)?;
         if right.iter().any(|right| left.high() <= right.low()) {
-            continue;
+            return Some(None);
         }
         if !right.iter().all(|right| left.low() > right.high()) {
             return None;
         }
-        let digits =
-            |ball: Ball, places| rounded(&(true, vec![vec![ball]]), places).ok()?.rows.first()?.first().cloned();
-        let most = (*left, *right.first()?);
         let shown = [6, 9, 12, 5, 4, 3, 2, 1, 0].into_iter().find_map(|places| {
-            let (left, right) = (digits(most.0, places)?, digits(most.1, places)?);
-            (left != right).then_some((left, right))
+            let sides = (digits(left, places)?, digits(*right.first()?, places)?);
+            (sides.0 != sides.1).then_some(sides)
         });
         let (left, right) = shown.unwrap_or_default();
-        fails.push(failure(asked.drawn, bound, exprs[bounds.len()], &left, &right));
-    }
-    Some(if fails.is_empty() { Decided::Has } else { Decided::Lacks(fails.join("; ")) })
+        Some(Some(failure(asked.drawn, bound, most, &left, &right)))
+    };
+    Some(bounds.iter().zip(left).map(decided).collect())
 }
 
 /// A value as a formula.

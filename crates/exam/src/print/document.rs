@@ -80,6 +80,26 @@ pub enum Block {
     Figure(Figure),
 }
 
+/// Whether each block belongs on one page with the next: the words of a part and the room for its answer do, and what a question
+/// begins with and its first part.
+pub(super) fn kept(blocks: &[Block]) -> Vec<bool> {
+    let mut has_room = false;
+    let mut kept: Vec<bool> = blocks
+        .iter()
+        .rev()
+        .map(|block| match block {
+            Block::Room(_) | Block::Line(_) => {
+                has_room = true;
+                false
+            }
+            Block::Question { .. } => std::mem::take(&mut has_room),
+            _ => has_room,
+        })
+        .collect();
+    kept.reverse();
+    kept
+}
+
 /// A matrix to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {

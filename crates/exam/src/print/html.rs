@@ -5,7 +5,7 @@
 use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::Expr;
 
-use super::document::{Block, Document, Inline, Marker, letter};
+use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::figure::svg;
 use super::lines::broken;
 use crate::counted::of_points;
@@ -25,6 +25,7 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; padding-top: .6rem; border-top: 1p
 ul, ol { margin: .4rem 0; padding-left: 1.8rem }
 ul.options { list-style: none; padding-left: 1.2rem }
 li { margin: .3rem 0 }
+li:has(mtable) { margin: .7rem 0 }
 code { font: .92em ui-monospace, Menlo, Consolas, monospace }
 .line { border-bottom: 1px solid #555; max-width: 24rem; margin: .8rem 0; min-height: 1.8rem }
 math { font-size: 1.05em }
@@ -32,7 +33,7 @@ p math, li math, .display math { math-style: normal }
 mrow:has(> mo + mtable) > mo { display: none }
 mo + mtable:last-child { border: solid; border-width: 0 0 0 .07em; border-radius: .5em; padding-left: .3em }
 mtable:has(+ mo) { border: solid; border-width: 0 .07em; padding: 0 .25em; margin: 0 .15em; background: linear-gradient(currentColor 0 0) 0 0/.3em .07em, linear-gradient(currentColor 0 0) 0 100%/.3em .07em, linear-gradient(currentColor 0 0) 100% 0/.3em .07em, linear-gradient(currentColor 0 0) 100% 100%/.3em .07em; background-repeat: no-repeat; print-color-adjust: exact }
-@media print { body { margin: 0; max-width: none; font-size: 11pt } h2, .part, .label { break-after: avoid } .display, li { break-inside: avoid; overflow: visible } }
+@media print { body { margin: 0; max-width: none; font-size: 11pt } h2, .part, .label { break-after: avoid } .kept { break-inside: avoid } .display, li { break-inside: avoid; overflow: visible } }
 ";
 
 pub(super) fn print(document: &Document) -> String {
@@ -41,9 +42,17 @@ pub(super) fn print(document: &Document) -> String {
     text += &format!("<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", escape(&document.title));
     text +=
         &format!("<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n", escape(&document.title), escape(&document.subtitle));
-    for block in &document.blocks {
+    let mut is_open = false;
+    for (block, is_kept) in document.blocks.iter().zip(kept(&document.blocks)) {
+        if is_kept && !is_open {
+            text += "<div class=\"kept\">\n";
+        }
         text += &printed(block, Maths::MathMl);
         text.push('\n');
+        if is_open && !is_kept {
+            text += "</div>\n";
+        }
+        is_open = is_kept;
     }
     text + "</body>\n</html>\n"
 }

@@ -1,6 +1,6 @@
 //! LaTeX source with amsmath, amssymb and graphicx, for any engine.
 
-use super::document::{Block, Document, Inline, Marker, letter};
+use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::page;
 use crate::counted::of_points;
 
@@ -13,16 +13,26 @@ const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 \setlength{\parskip}{6pt}
 \allowdisplaybreaks
 \setcounter{MaxMatrixCols}{40}
-\newcommand{\points}[1]{\hspace{0pt plus 1filll}\textit{[#1]}}
+% At the right end of the last line, or of one more where there is no room.
+\newcommand{\points}[1]{{\unskip\nobreak\hfill\penalty50\hskip1em\hbox{}\nobreak\hfill\textit{[#1]}\parfillskip=0pt\par}}
+% A new page where less room than that is left.
+\newcommand{\keep}[1]{\par\penalty-100\ifdim\dimexpr\pagegoal-\pagetotal\relax<#1\newpage\fi}
 ";
+
+/// Lines that are kept together; a page has more.
+const MOST_LINES: usize = 40;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = PREAMBLE.to_owned();
     // Formulas between words are not broken everywhere: lines end where they can, and none is too long.
     text += "\\begin{document}\n\\raggedright\n";
     text += &format!("\\section*{{{}}}\n{}\n", escape(&document.title), escape(&document.subtitle));
-    for block in &document.blocks {
+    let kept = kept(&document.blocks);
+    for (at, block) in document.blocks.iter().enumerate() {
         text.push('\n');
+        if kept[at] && matches!(block, Block::Question { .. } | Block::Part { .. }) {
+            text += &format!("\\keep{{{}\\baselineskip}}\n", lines(&document.blocks[at..]));
+        }
         text += &match block {
             Block::Question { title, points } => {
                 format!("\\subsection*{{{} ({})}}\n", escape(title), of_points(*points))
@@ -43,6 +53,23 @@ pub(super) fn print(document: &Document) -> String {
         };
     }
     text + "\\end{document}\n"
+}
+
+/// About how many lines a part has with the room for its answer.
+fn lines(blocks: &[Block]) -> usize {
+    let mut lines = 0;
+    for block in blocks {
+        lines += match block {
+            Block::Room(room) => room + 1,
+            Block::List(_, items) => 2 * items.len(),
+            Block::Display(_) | Block::Figure(_) => 4,
+            _ => 2,
+        };
+        if matches!(block, Block::Room(_) | Block::Line(_)) {
+            break;
+        }
+    }
+    lines.min(MOST_LINES)
 }
 
 fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {

@@ -49,13 +49,12 @@ impl Press {
         let path = VirtualPath::new("main.typ").map_err(|error| failed(format!("{error:?}")))?;
         let main = Source::new(RootedPath::new(VirtualRoot::Project, path).intern(), source.to_owned());
         let sheet = Sheet { press: self, main };
-        let pdf = typst::compile::<PagedDocument>(&sheet)
+        // What the document before left behind is of no use to this one.
+        typst::comemo::evict(0);
+        typst::compile::<PagedDocument>(&sheet)
             .output
             .and_then(|document| typst_pdf::pdf(&document, &self.options))
-            .map_err(|errors| failed(first(&errors)));
-        // What one document leaves behind is of no use to the next.
-        typst::comemo::evict(0);
-        pdf
+            .map_err(|errors| failed(first(&errors)))
     }
 }
 

@@ -3,30 +3,45 @@
 use qkvet_prove::render::{Style, render, typst_string};
 use qkvet_spec::syntax::Expr;
 
-use super::document::{Block, Document, Inline, Marker, letter};
+use super::document::{Block, Document, Inline, Marker, kept, letter};
 
+/// Formulas between words take the room that they need: of the leading of their paragraph, which they would reach into, they have none.
 const PREAMBLE: &str = "\
 #set page(paper: \"a4\", margin: 22mm, numbering: \"1\")
 #set text(size: 11pt, lang: \"en\")
 #set par(leading: .6em, spacing: .9em)
+#set list(spacing: .75em)
+#set enum(spacing: .75em)
 #set math.mat(row-gap: .45em)
-#show math.equation.where(block: false): it => box(inset: (y: 1.5pt), it)
+#let formula(words, it) = box({ set par(leading: 0pt); math.equation(alt: words, it) })
 #set heading(bookmarked: true)
 #show heading: set block(above: 1.4em, below: .8em, sticky: true)
 #let tick = box(width: .75em, height: .75em, stroke: .5pt, baseline: .08em)
-#let points(n) = [#h(1fr)#text(size: .9em)[\\[#n\\]]]
+#let points(n) = [ #h(1fr)#sym.wj#text(size: .9em)[\\[#n\\]]]
 #let given(body) = block(inset: (left: 1.5em), above: 1em, below: 1.1em, body)
+#let kept(body) = block(sticky: true, spacing: .9em, body)
+#let room(height) = block(breakable: height > 180mm, box(height: height))
 #let line-to-fill = box(width: 1fr, height: 1.2em, stroke: (bottom: .5pt))
 
 ";
 
+/// Questions after which a long document goes on with a new page: Typst sets what lies between such pages side by side.
+const RUN: usize = 10;
+
 pub(super) fn print(document: &Document) -> String {
     let (title, subtitle) = (typst_string(&document.title), typst_string(&document.subtitle));
     let mut text = format!("#set document(title: {title})\n{PREAMBLE}#heading(level: 1, {title})\n#{subtitle};\n");
-    for block in &document.blocks {
-        text.push('\n');
-        text += &printed(block);
-        text.push('\n');
+    let mut questions = 0;
+    for (block, is_kept) in document.blocks.iter().zip(kept(&document.blocks)) {
+        if matches!(block, Block::Question { .. }) {
+            if questions > 0 && questions % RUN == 0 {
+                text += "\n#pagebreak(weak: true)\n";
+            }
+            questions += 1;
+        }
+        let printed = printed(block);
+        let is_sticky = matches!(block, Block::Question { .. } | Block::Part { .. });
+        text += &if is_kept && !is_sticky { format!("\n#kept[{printed}]\n") } else { format!("\n{printed}\n") };
     }
     text
 }
@@ -44,7 +59,7 @@ fn printed(block: &Block) -> String {
         Block::Display(line) => format!("#given[{}]", inlines(line)),
         Block::List(marker, items) => list(*marker, items),
         Block::Figure(figure) => format!("#given[{}]", inlines(&figure.written())),
-        Block::Room(lines) => format!("#v({}mm)", lines * 7),
+        Block::Room(lines) => format!("#room({}mm)", lines * 7),
         Block::Line(before) => format!("{}#line-to-fill\n", inlines(before)),
     }
 }
@@ -81,5 +96,5 @@ fn inlines(line: &[Inline]) -> String {
 
 fn math(expr: &Expr) -> String {
     let words = typst_string(&render(expr, Style::Words));
-    format!("#math.equation(alt: {words}, $display({})$);", render(expr, Style::Typst))
+    format!("#formula({words}, $display({})$);", render(expr, Style::Typst))
 }

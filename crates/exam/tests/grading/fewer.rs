@@ -49,6 +49,10 @@ parts:
   - prompt: m
     points: 4
     answer: {value: {of: m, places: 4}}
+  - prompt: c, a last time
+    points: 4
+    answer: {value: {of: c, places: 4}}
+    mistakes: [{gives: 1 / 3, says: a third}, {gives: 2 / 3, says: two thirds}, {gives: 0.6712, says: more}]
 ";
 
 #[test]
@@ -70,6 +74,13 @@ fn fewer_digits_earn_only_what_they_tell() {
         ("1c: 0.826", 2.25, "right, but to 3 decimals where 6 are asked"),
         ("1d: 0.50", 1.0, "with so few it may also be a mistake: less"),
         ("1d: 0.5002", 4.0, ""),
+        ("1i: 0.3333", 2.0, "a third"),
+        ("1i: 0.33", 1.5, "a third; fewer decimals than asked"),
+        ("1i: 0.3334", 0.0, "another value"),
+        ("1i: 0.3", 0.0, "another value"),
+        // Either of two.
+        ("1i: 0.67", 0.0, "another value"),
+        ("1i: 0.667", 1.5, "two thirds; fewer decimals than asked"),
         ("1e: 2*ln(14)", 1.0, "equal to the exact value"),
         ("1e: ln(196)", 1.0, "equal to the exact value"),
         ("1e: 2 ln 7 + 1/2 ln(16)", 1.0, "equal to the exact value"),
