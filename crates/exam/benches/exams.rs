@@ -31,8 +31,6 @@ fn main() {
         let source = std::fs::read_to_string(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
         *name = library.add(name, &source, &catalog).unwrap_or_else(|error| panic!("{error}"));
     }
-    #[cfg(feature = "pdf")]
-    pdf(&catalog, &library);
     println!("{:24} {:>8} {:>10}  load: least, tenth, median, last tenth, most", "question", "variants", "a second");
     for question in library.iter() {
         let id = &question.question.question;
@@ -68,6 +66,9 @@ fn main() {
         let loads = [0, 1, 5, 9, 10].map(|k| tenth(k).to_string()).join(" ");
         println!("{id:24} {made:8} {rate:10.0}  {}", if numeric { loads.as_str() } else { "no numbers" });
     }
+    // Last, for what it leaves of the heap slows the others down.
+    #[cfg(feature = "pdf")]
+    pdf(&catalog, &library);
 }
 
 /// Sheet and key of 200 problems, from numbers to PDF.

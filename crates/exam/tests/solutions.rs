@@ -324,7 +324,7 @@ fn mistakes_of_one_step_have_their_names() {
     let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
     for (steps, step, slip) in [
         ("  scores: [[1, 0], [3, 1]]\n", "scores", Slip::WrongFactor),
-        ("  scores: [[3, 1], [1, 0]]\n", "scores", Slip::Arithmetic),
+        ("  scores: [[3, 1], [1, 0]]\n", "scores", Slip::EntriesExchanged),
         ("  scores: [[1, 3], [0, 5]]\n", "scores", Slip::Arithmetic),
         ("  scores: [[1, 3], [1, 0]]\n", "scores", Slip::EntriesExchanged),
         ("  scores: [[1, 2], [0, 1]]\n", "scores", Slip::TermError),
@@ -341,6 +341,15 @@ fn mistakes_of_one_step_have_their_names() {
     ] {
         let result = checked(&format!("{base}{steps}"));
         assert_eq!(slips(&result).first(), Some(&(step, Some(slip))), "{steps}{result:?}");
+    }
+    for (steps, says) in [
+        ("  scores: [[3, 1], [1, 0]]\n", "columns 1 and 2 are exchanged"),
+        ("  scores: [[0, 1], [1, 3]]\n", "rows 1 and 2 are exchanged"),
+        ("  scores: [[2, 3], [1, 1]]\n", "columns 1 and 2 of K are exchanged"),
+        ("  output: [[0.8044, 0.3911], [0.6698, 0.6605]]\n", "rows 1 and 2 of V are exchanged"),
+    ] {
+        let result = checked(&format!("{base}{steps}"));
+        assert_eq!(result.steps[0].says.first().map(String::as_str), Some(says), "{steps}{result:?}");
     }
     // A head that does not scale is right without.
     let unscaled = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\n  scale: 1\nsteps:\n  weights: [[0.1192, 0.8808], [0.2689, 0.7311]]\n  output: [[exp(1)/(exp(1)+exp(3)), 2/(1+exp(-2))], [0.27, 1.46]]\n";

@@ -97,11 +97,14 @@ impl Progress {
                 }
             }
             Event::Case { done, total, verdict } => self.case(*done, *total, *verdict),
-            Event::Finished(_) => {
-                if let Some(bar) = &self.bar {
-                    bar.finish_and_clear();
-                }
-            }
+            Event::Finished(_) => self.end(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
     }
 

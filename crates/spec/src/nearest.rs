@@ -7,7 +7,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(name.len()) / 4)
+        .filter(|(distance, candidate)| {
+            // One letter is no slip for another.
+            let has_common = *distance < candidate.chars().count().max(name.chars().count());
+            (has_common || name.eq_ignore_ascii_case(candidate)) && *distance <= 1 + candidate.len().max(name.len()) / 4
+        })
         .min_by_key(|(distance, candidate)| (*distance, candidate.len()))
         .map(|(_, candidate)| candidate)
 }
@@ -24,5 +28,23 @@ pub(crate) fn unknown_in<'a>(
     match nearest(name, known) {
         Some(candidate) => error.hint(format!("did you mean `{candidate}`?")),
         None => error.hint(format!("known: {list}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_meant_has_something_in_common() {
+        for (name, known, expected) in [
+            ("expct", ["expect", "title"], Some("expect")),
+            ("T", ["b", "n_q"], None),
+            ("q", ["Q", "K"], Some("Q")),
+            ("n", ["n_q", "K"], None),
+            ("S2", ["S", "K"], Some("S")),
+        ] {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
     }
 }

@@ -230,6 +230,8 @@ fn in_words(message: &str, typed: &str) -> (String, Option<String>) {
         Some("the entry that ends here has none; see the line above it too".to_owned())
     } else if message.contains("illegal placement") || message.contains("did not find expected") {
         Some("a bracket or a quote is open: close it here or above".to_owned())
+    } else if message.starts_with("tabs disallowed") {
+        Some("YAML is indented with spaces: write spaces for the tab".to_owned())
     } else if message.starts_with("expected end of mapping after enum") {
         Some(
             "here one entry stands alone; a value with a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"
@@ -277,6 +279,7 @@ mod tests {
         assert_eq!(in_words("invalid u32", "two").0, "expected a whole number, got `two`");
         check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);
         check("law: [\n", &["x.yaml"]);
+        check("law: a\ncatches:\n\t- x\n", &["x.yaml:3:2", "write spaces for the tab"]);
         check("law: a\n", &["x.yaml", "title"]);
         check(
             "law: a\ntitle: t\nproof: exact\ncatches: []\nwhere: n_kk > 2\n",

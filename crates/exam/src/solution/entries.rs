@@ -3,6 +3,7 @@
 use qkvet_prove::exact::{Exact, Real};
 
 use super::chain::Chain;
+use super::exchanged::exchanged;
 use super::names::{Slip, Step};
 use super::written::Entry;
 use crate::given::{Form, Stated, half_unit, is_within};
@@ -73,6 +74,9 @@ pub(super) fn slips(
         && is(k, l, &right[i][j])
     {
         let says = format!("entries ({}, {}) and ({}, {}) are exchanged", i + 1, j + 1, k + 1, l + 1);
+        return (Slip::EntriesExchanged, vec![says]);
+    }
+    if let Some(says) = exchanged(step, entry, right, chain) {
         return (Slip::EntriesExchanged, vec![says]);
     }
     let mut kinds = Vec::new();

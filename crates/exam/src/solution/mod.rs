@@ -6,6 +6,7 @@
 mod chain;
 mod check;
 mod entries;
+mod exchanged;
 mod names;
 mod written;
 

@@ -12,12 +12,14 @@ use qkvet_exam::build::{File, Request, build_each, strangers};
 use qkvet_exam::key::Source;
 use qkvet_exam::print::{HAS_PDF, pdfs};
 use qkvet_exam::{ExamError, counted};
+use qkvet_report::Progress;
 
 use super::super::setup;
 use super::list::built_in;
 use super::open::text_of;
 use crate::args::ExamBuildArgs;
 use crate::exit::{Failure, HELD};
+use crate::out::is_live;
 
 pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     let out = &args.out;
@@ -30,8 +32,18 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         return Err(ExamError::NoPdf.into());
     }
     let mut written = Written { out, pdf: args.pdf, waiting: Vec::new(), begun: false, sheets: 0, keys: 0 };
-    let built = build_each(&request, &catalog, &mut |files| written.take(files));
-    if let Err(error) = built.and_then(|()| written.finish()) {
+    // Large matrices take their time, which only who looks on has to know.
+    let progress = Progress::new(true, !is_live());
+    let mut variants = 1..=args.variants;
+    let mut note = || variants.next().map(|variant| progress.note(&format!("variant {variant} of {}", args.variants)));
+    note();
+    let built = build_each(&request, &catalog, &mut |files| {
+        note();
+        written.take(files)
+    });
+    let built = built.and_then(|()| written.finish());
+    progress.end();
+    if let Err(error) = built {
         // Half an exam is none: the folders were made here, in one that was new or empty.
         if written.begun {
             let _ = ["student", "key"].map(|folder| fs::remove_dir_all(out.join(folder)));
