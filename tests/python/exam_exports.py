@@ -3,6 +3,7 @@
 With QKVET_TEST_QTI_XSD the folder of 1EdTech's schemas, packages of QTI 2.1 are validated against them as well.
 """
 
+import csv
 import html.parser
 import io
 import json
@@ -456,6 +457,65 @@ def marked_numbers(lines, values, points):
     values[name] = own
 
 
+def all_parts():
+    """Of every variant its parts, by id: points, title and answer."""
+    variants = {}
+    for path in files("exam", "key/*.json"):
+        key = json.loads(path.read_text())
+        parts = {}
+        for at, question in enumerate(key["questions"], 1):
+            for letter, part in zip("abcdefghijklmnopqrstuvwxyz", question["parts"]):
+                parts[f"{at}{letter}"] = (part["points"], part["answer"])
+        variants[path.stem] = (key["variant"], parts)
+    return variants
+
+
+def outlines():
+    n = 0
+    for name, (number, parts) in all_parts().items():
+        outline = json.loads((FOLDER / "gradescope" / "key" / f"{name}-outline.json").read_text())
+        written = {part["number"]: part for question in outline["questions"] for part in question["parts"]}
+        assert outline["variant"] == number and list(written) == list(parts)
+        assert outline["points"] == sum(points for points, _ in parts.values())
+        for question in outline["questions"]:
+            assert question["points"] == sum(part["points"] for part in question["parts"])
+        for at, (points, answer) in parts.items():
+            part = written[at]
+            n_options = len(answer["choice"]) if isinstance(answer, dict) and "choice" in answer else None
+            assert part["points"] == points and part["prompt"].strip() and part["rubric"], (name, at)
+            assert n_options is None or len(part["options"]) == n_options, (name, at)
+            n += 1
+    print("gradescope:", n, "parts of outlines")
+
+
+def tables():
+    keyed = {(number, at): answer for number, parts in all_parts().values() for at, (_, answer) in parts.items()}
+    (path,) = files("csv", "key/*.csv")
+    rows = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            rows.setdefault((int(row["variant"]), row["part"]), []).append(row)
+    assert list(rows) == list(keyed)
+    n = 0
+    for at, answer in keyed.items():
+        of_part = rows[at]
+        assert all(None not in row and row["prompt"].strip() and row["title"] for row in of_part), at
+        if isinstance(answer, dict) and "choice" in answer:
+            right = "ABCDEFGHIJ"[answer["choice"].index(0)]
+            assert of_part[0]["answer"] == right and f"({right})" in of_part[0]["options"], at
+        if not isinstance(answer, dict) or "numbers" not in answer or answer["numbers"]["choices"]:
+            continue
+        if of_part[0]["type"] == "shape":
+            continue
+        key = [text for row in answer["numbers"]["key"]["rows"] for text in row]
+        assert len(key) == len(of_part), at
+        for text, row in zip(key, of_part):
+            tolerance = Fraction(row["tolerance"] or 0)
+            assert abs(Fraction(row["answer"]) - Fraction(text)) <= tolerance, (at, text, row)
+            n += 1
+    print("csv:", n, "numbers of tables")
+
+
 def sheets():
     n = 0
     for path in files("exam", "*/*.typ"):
@@ -465,5 +525,5 @@ def sheets():
     print("typst:", n, "accessible PDFs")
 
 
-for check in (moodle, qti12, qti21, prairielearn, notebooks, sheets):
+for check in (moodle, qti12, qti21, prairielearn, notebooks, outlines, tables, sheets):
     check()

@@ -58,7 +58,7 @@ fn read_back(folder: &Path) {
     let base = python().expect("an interpreter");
     let script = root().join("tests/python/exam_exports.py");
     let read = finish(Command::new(&base).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"));
-    read.expect(0, &["moodle:", "qti12:", "qti21:", "prairielearn:", "notebook:", "typst:"]);
+    read.expect(0, &["moodle:", "qti12:", "qti21:", "prairielearn:", "notebook:", "gradescope:", "csv:", "typst:"]);
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! From a problem set and a seed to the files of an exam.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use qkvet_prove::outcome::{Line, Outcome, Shown, Status, prove};
-use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
+pub use crate::file::File;
 use crate::generate::{Posed, place_of, pose};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
-use crate::optionless::{optionless, written_out};
 use crate::print::{Format, key_document, print, sheet_document};
-use crate::question::{AnswerSpec, CheckedQuestion, Library, ProblemSet};
+use crate::proofs::proofs;
+use crate::question::{CheckedQuestion, Library, ProblemSet};
 
 /// What is to be built.
 #[derive(Clone, Debug)]
@@ -25,31 +24,6 @@ pub struct Request {
     /// The seed of all of them.
     pub seed: u64,
 }
-
-/// A file of an exam.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Path below the folder of the exam.
-    pub path: String,
-    /// What stands in it.
-    pub text: String,
-    /// Whether only its owner may read it.
-    pub secret: bool,
-}
-
-/// A law that a question draws on, with its proof.
-#[derive(Clone, Debug)]
-pub struct Proven {
-    /// What it says in words.
-    pub title: String,
-    /// What is proved, abbreviations written out; absent where only behaviour is observed.
-    pub statement: Option<Expr>,
-    /// The proof, as far as it has lines.
-    pub lines: Vec<Line>,
-}
-
-/// Proofs of the laws that questions draw on, by id.
-pub type Proofs = BTreeMap<String, Proven>;
 
 /// Builds every variant of a problem set: sheets in `student/`, keys in `key/`.
 ///
@@ -236,47 +210,4 @@ pub fn strangers(request: &Request, catalog: &Catalog) -> Result<Vec<(String, us
         all.extend(question.strangers().into_iter().map(|(line, name)| (path.clone(), line, name)));
     }
     Ok(all)
-}
-
-/// Proves the laws that the questions draw on.
-///
-/// # Errors
-/// A law that is not proved.
-pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proofs, ExamError> {
-    let mut proofs = Proofs::new();
-    for question in questions {
-        for part in &question.question.parts {
-            let id = match &part.answer {
-                AnswerSpec::Proof(proof) => &proof.law,
-                AnswerSpec::Expression(expression) => match &expression.law {
-                    Some(law) => law,
-                    None => continue,
-                },
-                _ => continue,
-            };
-            if proofs.contains_key(id) {
-                continue;
-            }
-            let law = Catalog::find("law", &catalog.laws, id)?;
-            let is_proved = |outcome: &Outcome| matches!(outcome.status, Status::Proved | Status::ProvedTo { .. });
-            // Questions are about attention without options, unless the law says nothing of that.
-            let bare = optionless(law).map(|law| (prove(&law), law)).filter(|(outcome, _)| is_proved(outcome));
-            let (outcome, law) = bare.unwrap_or_else(|| (prove(law), law.clone()));
-            if !is_proved(&outcome) {
-                return Err(ExamError::Unproved {
-                    question: question.question.question.clone(),
-                    law: id.clone(),
-                    got: outcome.status.name().to_owned(),
-                });
-            }
-            let Outcome { mut lines, .. } = outcome;
-            for Line { shown: Shown::Expression(expr) | Shown::Equation(expr), .. } in &mut lines {
-                written_out(expr, &law.lets);
-            }
-            let mut statement = law.expect.clone();
-            statement.iter_mut().for_each(|statement| written_out(statement, &law.lets));
-            proofs.insert(id.clone(), Proven { title: law.law.title.clone(), statement, lines });
-        }
-    }
-    Ok(proofs)
 }

@@ -1,15 +1,13 @@
 //! Keys derived again by another route: every number by the engine's enclosures, every picked word by the question itself.
 
-use std::sync::LazyLock;
-
 use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
-use qkvet_engine::law::{Enclosed, Judge, enclose};
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+use qkvet_spec::{Catalog, CheckedLaw};
 
 use crate::answer::{
-    Balls, Drawn, Judgment, Numbers, Printed, agrees, enclosed, enclosed_all, read, rounded, standard, worked_value,
+    Balls, Drawn, Judgment, Numbers, Printed, agrees, ball_of, enclosed, enclosed_all, read, rounded, standard,
+    worked_value,
 };
 use crate::build::{self, Request, build_each};
 use crate::counted::counted;
@@ -407,25 +405,4 @@ fn permutation(order: &[usize], n: usize) -> Result<(), String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
     if sorted.iter().copied().eq(0..n) { Ok(()) } else { Err(format!("expected an order of {n}, got {order:?}")) }
-}
-
-/// A law without variables, in which numbers are evaluated.
-static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
-    let text = "law: number\ntitle: number\nexpect: 1 <= 2\nproof: definition\ncatches: []\n";
-    CheckedLaw::from_yaml("number", text).ok()
-});
-
-/// The value of a number written in the law language, enclosed; `None` for what is no number, all reals where it has more digits than
-/// binary64 holds.
-pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
-    let expr = read(text).ok()?;
-    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
-        return Some(Ball::between(f64::NEG_INFINITY, f64::INFINITY));
-    }
-    let contract = catalog.default_contract(Dtype::Float64).ok()?;
-    let case = Drawn::default().case("number");
-    match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: standard(), contract }) {
-        Ok(Enclosed::Number(x)) => Some(x),
-        _ => None,
-    }
 }

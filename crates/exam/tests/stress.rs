@@ -60,7 +60,11 @@ fn unfit(posed: &Posed<'_>) -> Option<String> {
             return Some(format!("part {}: two answers look alike", part.at + 1));
         }
         // Canvas takes smaller numbers for 0.
-        let small = |x: &&String| x.parse::<f64>().is_ok_and(|x| x != 0.0 && x.abs() < 1e-4);
+        let value = |x: &str| match x.split_once('/') {
+            Some((over, under)) => Some(over.parse::<f64>().ok()? / under.parse::<f64>().ok()?),
+            None => x.parse().ok(),
+        };
+        let small = |x: &&String| value(x).is_some_and(|x| x != 0.0 && x.abs() < 1e-4);
         if let Some(x) = key.rows.iter().flatten().find(small) {
             return Some(format!("part {}: {x} is too small to be entered", part.at + 1));
         }

@@ -3,10 +3,11 @@
 use std::sync::LazyLock;
 
 use qkvet_engine::ball::Ball;
-use qkvet_engine::law::{Enclosed, Judge, enclose_all};
+use qkvet_engine::law::{Enclosed, Judge, enclose, enclose_all};
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
 
+use super::form::read;
 use super::numbers::unsigned_zero;
 use super::{Drawn, Numbers};
 
@@ -162,6 +163,27 @@ fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&st
     let scaled = digits as f64;
     let unit = (0..places).fold(Ball::exact(1.0), |power, _| power * Ball::exact(10.0));
     Some((Ball::exact(scaled) - ball * unit).abs() * Ball::exact(2.0))
+}
+
+/// A law without variables, in which numbers are evaluated.
+static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
+    let text = "law: number\ntitle: number\nexpect: 1 <= 2\nproof: definition\ncatches: []\n";
+    CheckedLaw::from_yaml("number", text).ok()
+});
+
+/// The value of a number written in the law language, enclosed; `None` for what is no number, all reals where it has more digits than
+/// binary64 holds.
+pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
+    let expr = read(text).ok()?;
+    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
+        return Some(Ball::between(f64::NEG_INFINITY, f64::INFINITY));
+    }
+    let contract = catalog.default_contract(Dtype::Float64).ok()?;
+    let case = Drawn::default().case("number");
+    match enclose(LAW_OF_NUMBERS.as_ref()?, &expr, &case, Judge { meaning: standard(), contract }) {
+        Ok(Enclosed::Number(x)) => Some(x),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

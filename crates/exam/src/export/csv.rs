@@ -3,14 +3,14 @@
 use ::csv::WriterBuilder;
 
 use super::decimal::Entry;
-use super::gradescope::kind;
+use super::gradescope::{kind, options};
 use super::item::{Asked, Item};
 use super::{Exam, Exported, secret};
 use crate::error::ExamError;
 use crate::print::{letter, markdown_blocks};
 
-const COLUMNS: [&str; 10] =
-    ["variant", "part", "title", "points", "type", "entry", "answer", "tolerance", "mistakes", "prompt"];
+const COLUMNS: [&str; 11] =
+    ["variant", "part", "title", "points", "type", "entry", "answer", "tolerance", "mistakes", "prompt", "options"];
 
 /// What stands in the columns `entry` to `mistakes`.
 struct Line {
@@ -28,7 +28,7 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
         for item in &variant.items {
             for Line { entry, answer, tolerance, mistakes } in lines(item) {
                 let (number, points) = (variant.number.to_string(), item.points.to_string());
-                let prompt = markdown_blocks(&item.ask);
+                let (prompt, options) = (markdown_blocks(&item.stem()), options(&item.asked).join("\n"));
                 let row = [
                     number.as_str(),
                     &item.id,
@@ -40,6 +40,7 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
                     &tolerance,
                     &mistakes,
                     prompt.trim_end(),
+                    &options,
                 ];
                 table.write_record(row).map_err(|error| failed(&error))?;
             }

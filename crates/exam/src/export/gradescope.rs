@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use super::item::{Asked, Item};
+use super::item::{Asked, Item, Offer};
 use super::{Exam, Exported, Variant, secret};
 use crate::error::ExamError;
-use crate::print::{Block, markdown_blocks, markdown_line};
+use crate::print::{Block, letter, markdown_blocks, markdown_line};
 
 pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
     let file = |variant: &Variant| {
@@ -25,6 +25,7 @@ fn outline(exam: &Exam, variant: &Variant) -> Value {
         json!({
             "number": number.to_string(),
             "title": items.first().map(|item| item.title.as_str()).unwrap_or_default(),
+            "prompt": items.first().map(|item| markdown_blocks(&item.head)).unwrap_or_default(),
             "points": items.iter().map(|item| item.points).sum::<u32>(),
             "parts": items.iter().map(|item| part(item)).collect::<Vec<_>>(),
         })
@@ -44,6 +45,7 @@ fn part(item: &Item) -> Value {
         "points": item.points,
         "type": kind(&item.asked),
         "prompt": markdown_blocks(&item.ask),
+        "options": options(&item.asked),
         "solution": markdown_blocks(&item.solution),
         "rubric": rubric(item),
     })
@@ -58,6 +60,19 @@ pub(super) fn kind(asked: &Asked) -> &'static str {
         Asked::TrueFalse(_) => "statements",
         Asked::Order(_) => "ordering",
         Asked::Open(_) => "open",
+    }
+}
+
+/// Options, statements and lines as on the sheet: `(A) …`; nothing where something is to be written.
+pub(super) fn options(asked: &Asked) -> Vec<String> {
+    let lettered = |(at, offer): (usize, &Offer)| format!("({}) {}", letter(at), markdown_line(&offer.says));
+    match asked {
+        Asked::One(offers) => offers.iter().enumerate().map(lettered).collect(),
+        Asked::TrueFalse(offers) => offers.iter().map(|offer| markdown_line(&offer.says)).collect(),
+        Asked::Order(lines) => {
+            lines.iter().map(|line| format!("({}) {}", line.letter, markdown_line(&line.says))).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -3,11 +3,11 @@
 use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
-use crate::build::Proofs;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::print::{
     Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution, with_names,
 };
+use crate::proofs::Proofs;
 use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements};
 
 /// A part of a question of one variant.

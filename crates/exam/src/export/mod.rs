@@ -19,10 +19,11 @@ use indexmap::IndexMap;
 use qkvet_spec::Catalog;
 
 use crate::answer::work;
-use crate::build::{Proofs, proofs};
 use crate::error::ExamError;
+pub use crate::file::Exported;
 use crate::generate::{Posed, PosedPart};
 use crate::key::Key;
+use crate::proofs::{Proofs, proofs};
 use crate::question::{Library, ProblemSet};
 use crate::verify::verify;
 use item::{Item, items};
@@ -74,17 +75,6 @@ pub struct Credit {
     pub ticked: Option<u8>,
 }
 
-/// A file of an export.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exported {
-    /// Path below the folder of the export.
-    pub path: String,
-    /// What stands in it.
-    pub bytes: Vec<u8>,
-    /// Whether only its owner may read it.
-    pub secret: bool,
-}
-
 /// One variant, ready to be written.
 struct Variant {
     /// Its number, from 1.
@@ -111,7 +101,7 @@ pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -
     let Some(first) = keys.first() else { return Err(ExamError::Key("none".to_owned())) };
     credit.fits(target)?;
     let (set, library) = first.sources(catalog)?;
-    let mut variants = Vec::new();
+    let (mut variants, mut proven) = (Vec::new(), Proofs::new());
     for key in keys {
         if (&key.set, &key.own, key.seed) != (&first.set, &first.own, first.seed) {
             return Err(ExamError::Key("keys of different exams".to_owned()));
@@ -120,11 +110,14 @@ pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -
             return Err(ExamError::Key(format!("variant {} with something wrong in it: {reason}", key.variant)));
         }
         let posed = posed(key, &library)?;
-        let questions: Vec<_> = posed.iter().map(|posed| posed.question).collect();
-        let proofs: Proofs = proofs(&questions, catalog)?;
+        if variants.is_empty() {
+            // All variants have the same questions.
+            let questions: Vec<_> = posed.iter().map(|posed| posed.question).collect();
+            proven = proofs(&questions, catalog)?;
+        }
         let width = key.variants.to_string().len();
         let name = format!("{}-{:0width$}", set.exam, key.variant);
-        variants.push(Variant { number: key.variant, name, items: items(&posed, &proofs, credit) });
+        variants.push(Variant { number: key.variant, name, items: items(&posed, &proven, credit) });
     }
     let ProblemSet { exam: id, title, .. } = set;
     let exam = Exam { id, title, seed: first.seed, variants };

@@ -11,9 +11,8 @@ use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::pose::{Answer, PosedPart, Unfit};
 use super::stream::Stream;
 use super::words::plain;
-use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, enclosed_all, of_value, standard};
+use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard};
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip, prose};
-use crate::verify::ball_of;
 
 /// An instance while it is tried.
 pub(super) struct Bench<'a> {

@@ -1,10 +1,10 @@
 //! Extents and parameters from a stream, or from what a source printed.
 
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::syntax::Expr;
 
 use super::Stream;
 use super::stream::{Choose, Odometer};
-use crate::answer::{Drawn, Parameter};
+use crate::answer::{Drawn, Parameter, extent};
 use crate::question::{CheckedQuestion, Domain, Written};
 
 /// Draws all extents and parameters of a question; each has its own stream.
@@ -84,36 +84,7 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
     })
 }
 
-/// The value of an extent: numbers, names of extents, sums, differences and products of them.
-///
-/// # Errors
-/// What is none, or is larger than 4096.
-pub(crate) fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
-    let none = || "expected an extent".to_owned();
-    match &expr.kind {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked to be a small whole number"
-        )]
-        ExprKind::Number(x) if x.fract() == 0.0 && (0.0..=4096.0).contains(x) => Ok(*x as usize),
-        ExprKind::Name(name) => drawn.size(name).ok_or_else(none),
-        ExprKind::Binary(op, x, y) => {
-            let (x, y) = (extent(x, drawn)?, extent(y, drawn)?);
-            match op {
-                BinaryOp::Add => x.checked_add(y),
-                BinaryOp::Sub => x.checked_sub(y),
-                BinaryOp::Mul => x.checked_mul(y),
-                _ => None,
-            }
-            .filter(|n| *n <= 4096)
-            .ok_or_else(none)
-        }
-        _ => Err(none()),
-    }
-}
-
-/// The instance that the source of a question printed; what it does not say is drawn.
+/// The instance that the source of a question printed; parameters that it does not say are drawn, extents are the least.
 ///
 /// # Errors
 /// A name that is no extent and no parameter, or a value that is not of its kind.

@@ -8,7 +8,7 @@ mod pose;
 mod stream;
 mod words;
 
-pub(crate) use draw::{draw, extent};
+pub(crate) use draw::draw;
 pub use draw::{fits, written};
 pub use load::load;
 pub use mistake::Mistaken;

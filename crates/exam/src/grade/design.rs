@@ -57,6 +57,9 @@ pub(super) fn expression(
         let drawn = draw(asked.question, 0, &["grade", &label]);
         others.extend(drawn.ok().and_then(|drawn| work(law, &drawn, &nothing()).ok()));
     }
+    if others.is_empty() {
+        return Ok(Marked::by_hand("not decided, marked by a person: no other numbers to try it on"));
+    }
     let same_everywhere = |same: &Expr| others.iter().all(|worked| worked.holds(same) != Ok(false));
     if let Some(name) = asked_again(law, equals, right, &formula, &|name| {
         let same = relation(BinaryOp::Eq, name, equals);

@@ -10,6 +10,9 @@ const MOST_LETTERS: usize = 60;
 /// Words that are operators.
 const WORDS: [&str; 5] = ["and", "or", "not", "in", "same_bits"];
 
+/// Names of libraries before a function.
+const LIBRARIES: [&str; 4] = ["np", "numpy", "torch", "jnp"];
+
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     /// A name, or the digits of a number.
@@ -45,7 +48,28 @@ pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
         }
         before = Some(token);
     }
-    parse(&joined).map_err(|error| error.message)
+    let mut formula = parse(&joined).map_err(|error| error.message)?;
+    written_as_functions(&mut formula);
+    Ok(formula)
+}
+
+/// Products and transposes that are written as functions of programs, and `softmax`, which on sheets is the one over rows.
+fn written_as_functions(expr: &mut Expr) {
+    expr.parts_mut().into_iter().for_each(written_as_functions);
+    let ExprKind::Apply { function, args, named } = &mut expr.kind else { return };
+    let kind = match (function.as_str(), args.as_mut_slice()) {
+        _ if !named.is_empty() => return,
+        ("dot" | "matmul", [left, right]) => {
+            ExprKind::Binary(BinaryOp::MatMul, Box::new(left.clone()), Box::new(right.clone()))
+        }
+        ("transpose", [matrix]) => ExprKind::Transpose(Box::new(matrix.clone())),
+        ("softmax", [_]) => {
+            *function = "softmax_rows".to_owned();
+            return;
+        }
+        _ => return,
+    };
+    expr.kind = kind;
 }
 
 fn is_operator(token: &Token) -> bool {
@@ -54,25 +78,18 @@ fn is_operator(token: &Token) -> bool {
 
 /// The formula with each product of the kind that fits: `@` between matrices, `*` where a factor is a number.
 pub(super) fn fitted(expr: &Expr, is_matrix: &dyn Fn(&Expr) -> bool) -> Expr {
-    let fit = |expr: &Expr| Box::new(fitted(expr, is_matrix));
-    let kind = match &expr.kind {
-        ExprKind::Binary(BinaryOp::Mul | BinaryOp::MatMul, left, right) => {
-            let (left, right) = (fit(left), fit(right));
-            let op = if is_matrix(&left) && is_matrix(&right) { BinaryOp::MatMul } else { BinaryOp::Mul };
-            ExprKind::Binary(op, left, right)
-        }
-        ExprKind::Binary(op, left, right) => ExprKind::Binary(*op, fit(left), fit(right)),
-        ExprKind::Unary(op, inner) => ExprKind::Unary(*op, fit(inner)),
-        ExprKind::Transpose(inner) => ExprKind::Transpose(fit(inner)),
-        ExprKind::Tuple(all) => ExprKind::Tuple(all.iter().map(|one| fitted(one, is_matrix)).collect()),
-        ExprKind::Apply { function, args, named } => ExprKind::Apply {
-            function: function.clone(),
-            args: args.iter().map(|one| fitted(one, is_matrix)).collect(),
-            named: named.iter().map(|(key, one)| (key.clone(), fitted(one, is_matrix))).collect(),
-        },
-        other => other.clone(),
-    };
-    Expr { kind, span: expr.span.clone() }
+    let mut fitted = expr.clone();
+    fit(&mut fitted, is_matrix);
+    fitted
+}
+
+fn fit(expr: &mut Expr, is_matrix: &dyn Fn(&Expr) -> bool) {
+    for part in expr.parts_mut() {
+        fit(part, is_matrix);
+    }
+    if let ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::MatMul), left, right) = &mut expr.kind {
+        *op = if is_matrix(left) && is_matrix(right) { BinaryOp::MatMul } else { BinaryOp::Mul };
+    }
 }
 
 /// LaTeX and the signs of sheets as plain text.
@@ -138,12 +155,27 @@ fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
             }
             'a'..='z' | 'A'..='Z' | '_' => {
                 used = end(&|c| c.is_ascii_alphanumeric() || c == '_');
+                if LIBRARIES.contains(&&rest[..used])
+                    && rest[used..].starts_with('.')
+                    && known(&rest[..used], names).is_none()
+                {
+                    rest = &rest[used + 1..];
+                    continue;
+                }
                 let behind = rest[used..].trim_start();
                 let is_argument = behind.starts_with('=') && !behind.starts_with("==");
                 named(&rest[..used], names, is_argument || behind.starts_with('('), is_argument, &mut tokens)?;
             }
             '.' if rest.starts_with(".T") && !rest[2..].starts_with(|c: char| c.is_ascii_alphanumeric()) => {
                 used = 2;
+                tokens.push(Token::Transpose);
+            }
+            '.' if let Some(method) = [".dot(", ".matmul("].into_iter().find(|method| rest.starts_with(method)) => {
+                used = method.len() - 1;
+                tokens.push(Token::Sign('@'));
+            }
+            '.' if let Some(method) = [".transpose()", ".t()"].into_iter().find(|method| rest.starts_with(method)) => {
+                used = method.len();
                 tokens.push(Token::Transpose);
             }
             '(' | '[' => tokens.push(Token::Open(c)),
@@ -246,6 +278,13 @@ mod tests {
         for text in ["X K^T", "X Kᵀ", "XKᵀ", "X K^{\\top}", "X K^\\top", "X @ K.T"] {
             same(text, "X @ K.T");
         }
+        for text in ["np.dot(X, W_Q)", "X.dot(W_Q)", "torch.matmul(X, W_Q)", "X.matmul(W_Q)", "np.matmul(X, W_Q)"] {
+            same(text, "X @ W_Q");
+        }
+        for text in ["X.dot(K.T)", "np.dot(X, np.transpose(K))", "X @ K.transpose()", "X.matmul(K.t())"] {
+            same(text, "X @ K.T");
+        }
+        same("softmax(X W_K)", "softmax_rows(X @ W_K)");
         same("KᵀX", "K.T @ X");
         same("2X W_Q / 3", "2 @ X @ W_Q / 3");
         same("softmax_rows(X W_K)", "softmax_rows(X @ W_K)");
@@ -259,20 +298,12 @@ mod tests {
     }
 
     fn without_spans(expr: &Expr) -> Expr {
-        let all = fitted(expr, &|_| true);
-        fn bare(expr: &Expr) -> Expr {
-            let kind = match &expr.kind {
-                ExprKind::Binary(op, x, y) => ExprKind::Binary(*op, Box::new(bare(x)), Box::new(bare(y))),
-                ExprKind::Transpose(x) => ExprKind::Transpose(Box::new(bare(x))),
-                ExprKind::Apply { function, args, named } => ExprKind::Apply {
-                    function: function.clone(),
-                    args: args.iter().map(bare).collect(),
-                    named: named.iter().map(|(key, x)| (key.clone(), bare(x))).collect(),
-                },
-                other => other.clone(),
-            };
-            Expr { kind, span: 0..0 }
+        fn bare(expr: &mut Expr) {
+            expr.span = 0..0;
+            expr.parts_mut().into_iter().for_each(bare);
         }
-        bare(&all)
+        let mut all = fitted(expr, &|_| true);
+        bare(&mut all);
+        all
     }
 }

@@ -144,7 +144,7 @@ fn literal(value: &Value) -> Option<Expr> {
 
 /// What is said of an inequality that fails.
 fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, left: &str, right: &str) -> String {
-    let mut inequality = numbered(with_numbers(&at_most(&bound.shown, most), drawn), drawn);
+    let mut inequality = numbered(with_numbers(at_most(&bound.shown, most), drawn), drawn);
     called(&mut inequality);
     let inequality = render(&inequality, Style::Unicode);
     let sides = if left == right { String::new() } else { format!(": the left side is {left}, the right {right}") };
@@ -156,24 +156,22 @@ fn at_most(left: &Expr, right: &Expr) -> Expr {
 }
 
 /// A formula with the sheet's numbers for the names of those that are drawn.
-fn with_numbers(expr: &Expr, drawn: &Drawn) -> Expr {
-    let of = |expr: &Expr| with_numbers(expr, drawn);
-    let kind = match &expr.kind {
+fn with_numbers(mut expr: Expr, drawn: &Drawn) -> Expr {
+    fn fill(expr: &mut Expr, drawn: &Drawn) {
+        expr.parts_mut().into_iter().for_each(|part| fill(part, drawn));
+        let ExprKind::Name(name) = &expr.kind else { return };
         #[expect(clippy::cast_precision_loss, reason = "extents are small")]
-        ExprKind::Name(name) => match (drawn.parameters.get(name), drawn.size(name)) {
-            (Some(Parameter::Number(x)), _) if *x >= 0.0 => ExprKind::Number(*x),
-            (None, Some(extent)) => ExprKind::Number(extent as f64),
-            _ => expr.kind.clone(),
-        },
-        ExprKind::Unary(op, x) => ExprKind::Unary(*op, Box::new(of(x))),
-        ExprKind::Binary(op, x, y) => ExprKind::Binary(*op, Box::new(of(x)), Box::new(of(y))),
-        ExprKind::Transpose(x) => ExprKind::Transpose(Box::new(of(x))),
-        ExprKind::Apply { function, args, named } => {
-            ExprKind::Apply { function: function.clone(), args: args.iter().map(of).collect(), named: named.clone() }
+        let number = match (drawn.parameters.get(name), drawn.size(name)) {
+            (Some(Parameter::Number(x)), _) if *x >= 0.0 => Some(*x),
+            (None, Some(extent)) => Some(extent as f64),
+            _ => None,
+        };
+        if let Some(x) = number {
+            expr.kind = ExprKind::Number(x);
         }
-        other => other.clone(),
-    };
-    Expr { kind, span: expr.span.clone() }
+    }
+    fill(&mut expr, drawn);
+    expr
 }
 
 /// A number to so many decimals.

@@ -1,8 +1,7 @@
 //! PDFs of the documents of an exam.
 
-use crate::build::File;
 use crate::error::ExamError;
-use crate::export::Exported;
+use crate::file::{Exported, File};
 
 /// Whether this program makes PDFs: it was built with the feature `pdf`.
 pub const HAS_PDF: bool = cfg!(feature = "pdf");

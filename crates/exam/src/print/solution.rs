@@ -8,9 +8,9 @@ use super::rows::numbered;
 use super::sheet::{asked, head, number, points};
 use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
-use crate::build::{Proofs, Proven};
 use crate::counted::of_points;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
+use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
 
 /// The key of a variant.

@@ -48,7 +48,7 @@ pub enum Domain {
     },
     /// The lower triangle of ones with its diagonal: who sees whom when none sees the future.
     Causal(Expr),
-    /// A mask: zeros and ones, with a one in each row and a zero somewhere.
+    /// A mask: zeros and ones, with a one in each row.
     Mask(Expr, Expr),
     /// A permutation matrix other than the identity.
     Permutation(Expr),

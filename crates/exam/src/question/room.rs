@@ -3,8 +3,7 @@
 use qkvet_spec::syntax::{Expr, ExprError, ExprKind};
 
 use super::{Domain, Size};
-use crate::answer::Drawn;
-use crate::generate::extent;
+use crate::answer::{Drawn, extent};
 use crate::given::MOST_CELLS;
 
 /// Rows, and columns, of a matrix that is drawn: products of such ones have no more entries than one answer.
