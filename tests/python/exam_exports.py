@@ -445,6 +445,7 @@ def marked_numbers(lines, values, points):
     assert marks(texts) == points
     if not any("/" in text for row in texts for text in row):
         assert marks(np.array([[float(text) for text in row] for row in texts])) == points
+    assert marks([[float(Fraction(text)) for text in row] for row in texts]) == points, (texts, key)
     if n > 1 and m > 1:
         assert marks(sum(texts, [])) == 0
     if n != m and n > 1:
@@ -482,7 +483,8 @@ def outlines():
         for at, (points, answer) in parts.items():
             part = written[at]
             n_options = len(answer["choice"]) if isinstance(answer, dict) and "choice" in answer else None
-            assert part["points"] == points and part["prompt"].strip() and part["rubric"], (name, at)
+            assert part["points"] == points and part["prompt"].strip(), (name, at)
+            assert part["rubric"] or part["type"] == "open", (name, at)
             assert n_options is None or len(part["options"]) == n_options, (name, at)
             n += 1
     print("gradescope:", n, "parts of outlines")

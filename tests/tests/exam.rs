@@ -79,7 +79,8 @@ fn sheets_hold_neither_answers_nor_the_seed_and_keys_are_private() {
         }
     }
     // What is there is never written over.
-    build("tiny-head", &out, "1").expect(2, &["expected a new or an empty one"]);
+    build("tiny-head", &out, "1")
+        .expect(2, &["expected a new or an empty one", "hint: a build that was stopped leaves"]);
 }
 
 /// Every number of every key, one after the other, is changed a little: a verification that trusts the file would pass.
@@ -188,6 +189,15 @@ fn errors_in_a_question_point_at_their_line() {
             "{shape: (1, n)}",
             ["own.yaml:15", "a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"],
         ),
+        ("points: 1", "points: 4000000000", ["own.yaml:14", "expected 1 to 1000, got 4000000000"]),
+        ("points: 1", "points: 0", ["own.yaml:14", "expected 1 to 1000, got 0"]),
+        ("S: A @ B.T", "S: softmax(A) @ B.T", ["own.yaml:10", "did you mean `softmax_rows`?"]),
+        // Conditions that throw some draws away do not hide a mistake that gives the key in all others.
+        (
+            "B @ A.T, says: the order}\n",
+            "A @ B.T, says: the order}\nkeep:\n  - 60 <= norm_max(S)\n",
+            ["the mistake in line 18 of question `own`", "or let what it leaves out be drawn"],
+        ),
         ("n: 2, d: 2", "n: 3000, d: 2000", ["own.yaml:7", "expected at most 64 rows and columns, got 3000 × 2000"]),
         (
             "S: A @ B.T",
@@ -198,6 +208,9 @@ fn errors_in_a_question_point_at_their_line() {
         let told_by = build(from, to, "never");
         told_by.expect(2, &told);
     }
+    let part = "  - prompt: Multiply.\n    points: 1\n    answer: {value: {of: S}}\n";
+    build("parts:\n", &format!("parts:\n{}", part.repeat(26)), "never")
+        .expect(2, &["own.yaml:91", "expected 26 parts at most, got 27"]);
     // An example of a design that does not meet its own bound, and a formula that is not its own answer.
     let with = |answer: &str| {
         let text = good.split("    answer:").next().expect("a start").to_owned() + "    answer: " + answer + "\n";
@@ -212,6 +225,36 @@ fn errors_in_a_question_point_at_their_line() {
     built.expect(0, &[]);
     let notes: Vec<&str> = built.stderr.lines().collect();
     assert!(notes.len() == 2 && notes[0].starts_with("note: questions/own.yaml:13: `QQ`"), "{notes:?}");
+}
+
+/// Who makes the folders goes on, and no other takes them away.
+#[test]
+fn of_two_builds_into_one_folder_at_once_one_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for round in 0..8 {
+        let out = folder.path().join(format!("both-{round}"));
+        let done = std::thread::scope(|scope| {
+            let both = [0, 1].map(|_| scope.spawn(|| build("tiny-head", &out, "5577006791947779410")));
+            both.map(|one| one.join().expect("a build"))
+        });
+        let mut codes = done.each_ref().map(|one| one.code);
+        codes.sort_unstable();
+        assert_eq!(codes, [Some(0), Some(2)], "{}{}", done[0].stderr, done[1].stderr);
+        let lost = done.iter().find(|one| one.code == Some(2)).expect("one that lost");
+        assert!(lost.stderr.contains("folder at "), "{}", lost.stderr);
+        assert_eq!(files(&out).len(), 20);
+    }
+}
+
+#[test]
+fn a_folder_does_not_hide_the_set_of_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let build = |set: &str, out: &str| {
+        run(folder.path(), &["exam", "build", set, "--seed", "9223372036854775807", "--out", out])
+    };
+    build("tiny-head", "tiny-head").expect(0, &["1 variant"]);
+    build("tiny-head", "other").expect(0, &["1 variant"]);
+    build("other", "third").expect(2, &["expected a file or the id of a set, got a folder"]);
 }
 
 #[test]
@@ -241,12 +284,14 @@ fn what_is_built_in_fits_the_schemas_and_what_is_broken_does_not() {
         .into_iter()
         .find(|(path, _)| path.ends_with("/tiny-head.yaml") && path.contains("/questions/"))
         .expect("a question");
-    // A field that there is not, a number for a word, an answer of no kind, a part without points.
+    // A field that there is not, a number for a word, an answer of no kind, a part without points or with too many.
     for (from, to) in [
         ("title:", "titel:"),
         ("difficulty: 2", "difficulty: two"),
         ("value: {of: S", "valu: {of: S"),
         ("points: 2", "worth: 2"),
+        ("points: 2", "points: 0"),
+        ("points: 2", "points: 1001"),
     ] {
         assert!(text.contains(from), "{from}");
         let value: serde_json::Value = parse_yaml("broken", &text.replacen(from, to, 1)).expect("YAML");

@@ -184,7 +184,7 @@ fn a_new_set_builds_and_verifies_as_it_is_written() {
         ("softmax_rows(S)", "softmax_row(S)", "week-3-weights.yaml:17"),
         ("points: 2", "point: 2", "week-3-weights.yaml:29"),
         ("mistake: 0.5", "mistake: 50", "expected a share from 0 to 1, got 50"),
-        ("points: 2", "points: 0", "points: expected 1 or more, got 0"),
+        ("points: 2", "points: 0", "points: expected 1 to 1000, got 0"),
         ("credit: 0.75", "credit: -1", "expected a share from 0 to 1, got -1"),
         ("norm_max(Q @ K.T) <= 4", "norm_max(Q @ K.T) <= X", "week-3-weights.yaml:20"),
     ] {

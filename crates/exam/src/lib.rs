@@ -24,6 +24,7 @@ pub mod print;
 pub mod proofs;
 pub mod question;
 pub mod solution;
+mod spreadsheet;
 pub mod verify;
 
 pub use counted::counted;

@@ -244,6 +244,15 @@ fn two_heads_that_each_balance_two_keys_are_no_robust_mean() {
             heads((25.0, 0.0), (25.0, 0.0)),
         ]
     });
+    // Another key may have the mean of both values as its own, which is luck.
+    verdicts("several-heads", "1d", |drawn| {
+        let (n, a, c) = (drawn.size("n").unwrap_or(0), index(drawn, "a"), index(drawn, "c"));
+        let heads = |i: usize, j: usize| {
+            format!("{{p: {}, r: {}}}", sparse(1, n, &[(0, i, 20.0)]), sparse(1, n, &[(0, j, 20.0)]))
+        };
+        let others = (0..n).filter(|key| *key != a && *key != c).map(|key| heads(key, key));
+        std::iter::once(heads(c, a)).chain(others).collect()
+    });
 }
 
 #[test]
@@ -310,6 +319,33 @@ fn keys_name_rows_and_say_what_they_prove() {
             assert!(key.text.contains(mark), "{question}: {mark}\n{}", key.text);
         }
     }
+}
+
+/// Who does not divide by the sum writes exponentials of the scores as they are, not less their maximum.
+#[test]
+fn exponentials_that_are_not_divided_are_those_of_the_scores() {
+    each_variant("tiny-head", |posed| {
+        let [queries, keys, values] = ["Q", "K", "V"].map(|name| matrix(&posed.drawn, name));
+        let told = |part: usize| {
+            let says = "the exponentials were not divided by their sum";
+            let found = posed.parts[part].mistakes.iter().find(|mistake| mistake.says == says);
+            rows(&found.unwrap_or_else(|| panic!("part {part}")).numbers)
+        };
+        let (weights, output) = (told(1), told(2));
+        for (i, query) in queries.iter().enumerate() {
+            let score = |key: &Vec<f64>| (query[0] * key[0] + query[1] * key[1]) / 2.0_f64.sqrt();
+            let powers: Vec<f64> = keys.iter().map(|key| score(key).exp()).collect();
+            assert!(
+                powers.iter().zip(&weights[i]).all(|(x, y)| (x - y).abs() < 6e-5),
+                "{weights:?}, {:?}",
+                posed.drawn
+            );
+            for (j, entry) in output[i].iter().enumerate() {
+                let sum: f64 = powers.iter().zip(&values).map(|(power, value)| power * value[j]).sum();
+                assert!((sum - entry).abs() < 6e-5, "{output:?}, {:?}", posed.drawn);
+            }
+        }
+    });
 }
 
 /// A product of many factors is read without a bracket, and written again with one for each.

@@ -70,6 +70,52 @@ fn long_documents_go_on_with_a_new_page_after_each_tenth_question() {
     }
 }
 
+/// Sheets come loose: each page says whose it is.
+#[test]
+fn pages_say_their_variant_and_how_many_they_are() {
+    let files = files("tiny-head");
+    for (folder, says) in [("student/", "X · variant 1"), ("key/", "X: key · variant 1")] {
+        let typst = of(&files, folder, ".typ");
+        assert!(typst.contains(&format!("#let sheet = \"{says}\"")) && typst.contains("display(\"1 of 1\""), "{typst}");
+        let latex = of(&files, folder, ".tex");
+        let says = says.replace('·', "$\\cdot$");
+        assert!(latex.contains(&format!("\\newcommand{{\\sheet}}{{{says}}}")), "{latex}");
+        assert!(latex.ends_with("\\label{last-page}\n\\end{document}\n"), "{latex}");
+    }
+}
+
+/// What is said of a drawing stands where one is drawn.
+#[test]
+fn maps_that_are_not_drawn_are_numbers_alone() {
+    let files = files("attention-map");
+    for folder in ["student/", "key/"] {
+        for (form, is_drawn) in [(".md", true), (".html", true), (".tex", false), (".typ", false)] {
+            let text = of(&files, folder, form);
+            assert_eq!(
+                (text.contains("<svg"), text.contains("arker is larger")),
+                (is_drawn, is_drawn),
+                "{folder}{form}"
+            );
+        }
+    }
+}
+
+#[test]
+fn fractions_of_a_matrix_have_room_and_brackets_are_no_labels() {
+    let of_tiny = files("tiny-head");
+    let (sheet, key) = (of(&of_tiny, "student/", ".tex"), of(&of_tiny, "key/", ".tex"));
+    assert!(key.matches("\\[\n\\tall\n").count() >= 3, "{key}");
+    assert!(!sheet.contains("\n\\tall\n"), "{sheet}");
+    let own = "question: own\ntitle: Own\ngoal: g\ndifficulty: 1\nprompt: |\n  Both:\n\n  - [a] first\n  - second\nparts:\n  - prompt: Add.\n    points: 1\n    answer: {value: {of: 1 + 1}}\n";
+    let set =
+        Source { path: "set.yaml".to_owned(), text: "exam: x\ntitle: X\nquestions: [{question: own}]\n".to_owned() };
+    let own = vec![Source { path: "questions/own.yaml".to_owned(), text: own.to_owned() }];
+    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let files = build(&Request { set, own, variants: 1, seed: 1 }, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let sheet = files.iter().find(|file| file.path == "student/x-1.tex").map_or("", |file| &file.text);
+    assert!(sheet.contains("\\item {}[a] first\n\\item second\n"), "{sheet}");
+}
+
 #[test]
 fn sheets_say_how_numbers_are_written() {
     let files = files("tiny-head");

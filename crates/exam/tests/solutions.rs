@@ -198,6 +198,7 @@ fn written(head: &Head, slip: Option<Wrong>, stream: &mut Stream) -> (String, Op
 #[test]
 fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
     let (mut tried, mut found, mut lost) = (0, 0, Vec::new());
+    let (mut told, mut named, mut misnamed) = (0, 0, Vec::new());
     let mut kinds = std::collections::BTreeMap::new();
     let mut number = 0;
     while tried < 200 {
@@ -219,12 +220,147 @@ fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
         *kinds.entry(format!("{wrong:?}")).or_insert(0) += 1;
         if result.first == Some(place) {
             found += 1;
+            let step = result.steps.iter().find(|step| step.step == place).expect("the first step with a slip");
+            // Two causes that fit, or one beside an entry that has none, are not told as the slip.
+            if let (Some(expected), Some(slip)) = (kinds_of(wrong), step.slip)
+                && !step.says.iter().any(|says| says.contains(" or ") || says.starts_with("perhaps"))
+            {
+                told += 1;
+                if expected.contains(&slip) {
+                    named += 1;
+                } else {
+                    misnamed.push(format!("{wrong:?} is {slip:?} in {place}: {:?}\n{slipped}", step.says));
+                }
+            }
         } else {
             lost.push(format!("{wrong:?} in {place}: {:?}\n{slipped}", slips(&result)));
         }
     }
     assert!(kinds.len() == KINDS.len() && kinds.values().all(|n| *n >= 10), "{kinds:?}");
     assert!(found * 100 >= tried * 95, "{found} of {tried}\n{}", lost.join("\n"));
+    assert!(told >= 100 && named * 100 >= told * 90, "{named} of {told}\n{}", misnamed.join("\n"));
+}
+
+/// Kinds that a slip may be told as; none where any number may be written.
+fn kinds_of(wrong: Wrong) -> Option<&'static [Slip]> {
+    Some(match wrong {
+        Wrong::Sign => &[Slip::SignError],
+        Wrong::Digit => return None,
+        Wrong::Exchanged => &[Slip::EntriesExchanged],
+        Wrong::Factor => &[Slip::WrongFactor],
+        Wrong::Term => &[Slip::SignError, Slip::TermError],
+        Wrong::NoScale => &[Slip::MissingScale],
+        Wrong::Width => &[Slip::WrongScale],
+        Wrong::Axis => &[Slip::WrongAxis],
+        Wrong::Rounded => &[Slip::EarlyRounding],
+        Wrong::Hull => &[Slip::NoSoftmax],
+    })
+}
+
+/// A head whose steps before the scaled scores are right.
+fn after_scores(rest: &str) -> String {
+    format!(
+        "given:\n  X: [[1, 0], [0, 1], [1, 1]]\n  W_Q: [[1, 0], [0, 1]]\n  W_K: [[1, 1], [0, 1]]\n  W_V: [[2, 0], [0, 1]]\nsteps:\n{rest}"
+    )
+}
+
+#[test]
+fn unrounded_numbers_after_a_slip_are_no_second_slip() {
+    // Powers or scaled scores with a slip, and everything after them without rounding.
+    let mut slipped = 0;
+    for number in 0..80_usize {
+        let label = number.to_string();
+        let mut stream = Stream::new(11, &["carried", &label]);
+        let Head { given: [x, w_q, w_k, w_v], places, .. } = head(&mut stream);
+        let places = Some(places - 1);
+        let (q, k, v) = (product(&x, &w_q), product(&x, &w_k), product(&x, &w_v));
+        let mut z = times(&product(&q, &transposed(&k)), 0.5_f64.sqrt());
+        let (i, j) = (stream.below(z.len()), stream.below(z.len()));
+        let factor = [2.0, 3.0, 0.5][stream.below(3)];
+        let before = z.clone();
+        z[i][j] += libm::log(factor);
+        let a = softmax(&z);
+        let scaled = if number % 2 == 0 { &before } else { &z };
+        let text = format!(
+            "given:\n  X: {}\n  W_Q: {}\n  W_K: {}\n  W_V: {}\nsteps:\n  scaled: {}\n  weights: {}\n  output: {}\n",
+            text(&x, None),
+            text(&w_q, None),
+            text(&w_k, None),
+            text(&w_v, None),
+            text(scaled, places),
+            text(&a, places),
+            text(&product(&a, &v), places),
+        );
+        let result = checked(&text);
+        let slips = slips(&result);
+        slipped += slips.len();
+        let step = if number % 2 == 0 { "weights" } else { "scaled" };
+        // What a slip changes in digits that are not seen may show in the output first.
+        let is_hidden = result.steps[1].found == Found::Right && number % 2 == 0;
+        assert!(is_hidden || slips.iter().all(|slip| slip.0 == step), "{text}{result:?}");
+    }
+    assert!(slipped >= 60, "{slipped}");
+    // A wrong number that the written ones cannot give is one still, and a right row is none.
+    let wrong = after_scores(
+        "  weights: [[0.573, 0.141, 0.286], [0.248, 0.248, 0.503], [0.284, 0.14, 0.576]]\n  output: [[1.718, 0.427], [1.503, 0.752], [1.82, 0.716]]\n",
+    );
+    let result = checked(&wrong);
+    assert_eq!(slips(&result).len(), 2, "{result:?}");
+    assert_eq!(result.steps[1].says, ["another value in entry (3, 1): expected 1.72, got 1.82"]);
+    let result = checked(&wrong.replace("1.82", "1.72"));
+    assert_eq!(result.steps[1].found, Found::Follows, "{result:?}");
+}
+
+#[test]
+fn rows_exchanged_are_one_slip() {
+    let result = checked(&after_scores(
+        "  scaled: [[0.7071, 0.0, 0.7071], [0.7071, 0.7071, 1.4142], [1.4142, 0.7071, 2.1213]]\n  weights: [[0.2483, 0.2483, 0.5035], [0.4011, 0.1978, 0.4011], [0.284, 0.14, 0.576]]\n  output: [[1.5035, 0.7517], [1.6044, 0.5989], [1.7199, 0.716]]\n",
+    ));
+    assert_eq!(slips(&result), [("weights", Some(Slip::EntriesExchanged))], "{result:?}");
+}
+
+#[test]
+fn numbers_are_told_in_as_many_digits_as_were_written() {
+    for (steps, at, says) in [
+        (
+            "  weights: [[0.401, 0.198, 0.401], [0.248, 0.248, 0.503], [0.284, 0.14, 0.576]]\n  output: [[1.604, 0.599], [1.502, 0.751], [1.72, 0.716]]\n",
+            1,
+            "entry (2, 1): 1.502 comes from rounded numbers, 1.503 from unrounded ones",
+        ),
+        (
+            "  weights: [[0.4011, 0.1978, 0.4011], [0.2483, 0.2483, 0.5035], [0.284, 0.14, 0.676]]\n",
+            0,
+            "another value in entry (3, 3): expected 0.576, got 0.676\nrow 3 sums to 1.100, not to 1",
+        ),
+        ("  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 9/2]]\n", 0, "another value in entry (3, 3): expected 3, got 9/2\n"),
+        (
+            "  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 4.5]]\n",
+            0,
+            "another value in entry (3, 3): expected 3.0, got 4.5\n",
+        ),
+    ] {
+        let result = checked(&after_scores(steps));
+        assert!(result.steps[at].says.join("\n").contains(says), "{result:?}");
+    }
+}
+
+#[test]
+fn digits_that_were_cut_off_are_told_so() {
+    let result = checked(&after_scores(
+        "  weights: [[0.4011, 0.1977, 0.4011], [0.2482, 0.2482, 0.5034], [0.2839, 0.14, 0.5759]]\n  output: [[1.6044, 0.5988], [1.5032, 0.7516], [1.7196, 0.7159]]\n",
+    ));
+    assert_eq!(slips(&result), [("weights", Some(Slip::NotNearest))], "{result:?}");
+    assert_eq!(result.steps[0].says[0], "not rounded to the nearest in entry (1, 2): expected 0.1978, got 0.1977");
+}
+
+#[test]
+fn causes_that_fit_alike_are_told_together() {
+    let result = checked(&after_scores("  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 1]]\n"));
+    let says = "sign error in term 1 or missing term 2 in entry (3, 3): expected 3, got 1";
+    assert_eq!((result.steps[0].slip, result.steps[0].says[0].as_str()), (Some(Slip::Arithmetic), says));
+    // Where other entries have no cause, one that has is a guess.
+    let result = checked(&after_scores("  output: [[1, 1], [1, 1], [1, 1]]\n"));
+    assert!(result.steps[0].says[1].starts_with("perhaps twice the term 3 in entry (1, 2)"), "{result:?}");
 }
 
 /// Problem set 4 as it was handed in: `QKᵀ` has 2.5 for -2.5, the softmax is not scaled, and the output comes from rounded weights.
@@ -256,7 +392,7 @@ fn the_slips_of_the_handed_in_solution_are_named() {
         ]
     );
     let says = |at: usize| result.steps[at].says.join("\n");
-    assert!(says(3).contains("sign error in entry (1, 2): expected -5/2, got 2.5"), "{}", says(3));
+    assert!(says(3).contains("sign error in entry (1, 2): expected -2.5, got 2.5"), "{}", says(3));
     assert!(says(3).contains("the rank of these scores is 3"), "{}", says(3));
     assert!(says(4).contains("the scale was left out"), "{}", says(4));
     assert!(says(5).contains("rounded before going on"), "{}", says(5));

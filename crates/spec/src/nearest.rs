@@ -16,6 +16,18 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// What is called otherwise elsewhere, and its name here.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("softmax", "softmax_rows"),
+    ("logsumexp", "lse"),
+    ("log_sum_exp", "lse"),
+    ("identity", "eye"),
+    ("ln", "log"),
+    ("concat", "hcat"),
+    ("hstack", "hcat"),
+    ("vstack", "vcat"),
+];
+
 /// The error for an unknown name inside an expression.
 pub(crate) fn unknown_in<'a>(
     what: &str,
@@ -25,7 +37,9 @@ pub(crate) fn unknown_in<'a>(
 ) -> ExprError {
     let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
     let error = ExprError::new(span, format!("{what} `{name}`: expected a known {what}"));
-    match nearest(name, known) {
+    let elsewhere =
+        ELSEWHERE.iter().find(|(other, own)| *other == name && known.clone().into_iter().any(|one| one == *own));
+    match elsewhere.map(|(_, own)| *own).or_else(|| nearest(name, known)) {
         Some(candidate) => error.hint(format!("did you mean `{candidate}`?")),
         None => error.hint(format!("known: {list}")),
     }

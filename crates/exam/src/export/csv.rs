@@ -8,6 +8,7 @@ use super::item::{Asked, Item};
 use super::{Exam, Exported, secret};
 use crate::error::ExamError;
 use crate::print::{letter, markdown_blocks};
+use crate::spreadsheet::guarded;
 
 const COLUMNS: [&str; 11] =
     ["variant", "part", "title", "points", "type", "entry", "answer", "tolerance", "mistakes", "prompt", "options"];
@@ -42,7 +43,7 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
                     prompt.trim_end(),
                     &options,
                 ];
-                table.write_record(row).map_err(|error| failed(&error))?;
+                table.write_record(row.map(|cell| guarded(cell).into_owned())).map_err(|error| failed(&error))?;
             }
         }
     }

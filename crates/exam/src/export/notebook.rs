@@ -243,7 +243,7 @@ def _truths(x):
 "#;
 
 /// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat list as the only row or column, text
-/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share.
+/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share; of exact values 15 digits, as floats have.
 const NUMBERS: &str = r#"from fractions import Fraction
 import math
 import re
@@ -271,7 +271,7 @@ def _hits(key):
     if [len(row) for row in key] != [len(row) for row in _given]:
         return []
     pairs = [(_number(x), k) for row, own in zip(_given, key) for x, k in zip(row, own)]
-    return [x is not None and abs(x - Fraction(k)) <= Fraction(t) for x, (k, t) in pairs]
+    return [x is not None and abs(x - Fraction(k)) <= (Fraction(t) or abs(Fraction(k)) / 10**15) for x, (k, t) in pairs]
 def _earned():
     hits = _hits(_key)
     if hits and all(hits):

@@ -91,8 +91,8 @@ pub fn pose<'a>(
 ) -> Result<Posed<'a>, ExamError> {
     let id = &question.question.question;
     let mut last = String::new();
-    // Whether all draws are thrown away for the same reason.
-    let mut is_always = true;
+    // Whether all draws of which the conditions hold are thrown away for the same reason.
+    let (mut reached, mut is_always) = (None, true);
     let is_contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
@@ -117,7 +117,11 @@ pub fn pose<'a>(
                 }
             }
             Err(Unfit::Numbers(reason)) => {
-                is_always &= last.is_empty() || last == reason;
+                // Conditions come before mistakes: what they throw away says nothing of these.
+                if !reason.ends_with("does not hold") {
+                    is_always &= reached.as_ref().is_none_or(|other| *other == reason);
+                    reached = Some(reason.clone());
+                }
                 last = reason;
             }
             Err(Unfit::Question(what, reason)) => return Err(is_contradiction((what, reason))),
@@ -130,6 +134,7 @@ pub fn pose<'a>(
             Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
         }
         Each::None | Each::TooMany => {
+            let last = reached.filter(|_| is_always && seen.is_empty()).unwrap_or(last);
             let hint = hint(question, &last, is_always && seen.is_empty());
             Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last, hint })
         }
@@ -145,7 +150,7 @@ fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
             let line = question.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
             let id = &question.question.question;
             format!(
-                "the mistake in line {line} of question `{id}` gives the key in every draw: change it or leave it out"
+                "the mistake in line {line} of question `{id}` gives the key in every draw: change it, or let what it leaves out be drawn"
             )
         }
         None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),

@@ -173,7 +173,13 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 let word = rest.strip_prefix('\\').unwrap_or(rest);
                 let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
                 used = rest.len() - word.len() + letters;
+                let behind = &word[letters..];
                 match &word[..letters] {
+                    "np" | "numpy" | "math" | "torch" | "jnp" if behind.starts_with('.') => used += 1,
+                    // `log2(3)` is no `ln(2) * 3`.
+                    "log" | "ln" if ["2(", "10(", "_"].iter().any(|base| behind.starts_with(base)) => {
+                        return Err("expected the natural logarithm, `ln(x)`, got one to another base".to_owned());
+                    }
                     // Space between signs.
                     "" if word.starts_with([',', ';', ':', '!', ' ']) => used += 1,
                     "" => {

@@ -60,9 +60,10 @@ pub fn layout(node: &Node) -> Result<Layout, String> {
 
 /// The layout of text.
 pub fn lists(text: &str) -> Layout {
-    let text = without_environment(without_call(text.trim()));
-    // `1400;` is one number.
+    let text = without_environment(without_call(undressed(text)));
+    // `1400;` is one number, and `[1, 2].` ends a sentence.
     let text = text.trim_end_matches([';', '\n', ' ']);
+    let text = text.strip_suffix('.').filter(|text| text.ends_with([']', ')'])).unwrap_or(text);
     if let Some(column) = column(text) {
         return column;
     }
@@ -105,6 +106,15 @@ pub fn lists(text: &str) -> Layout {
         many if many.len() > 1 => Layout::Flat(many),
         _ => Layout::One(text.to_owned()),
     }
+}
+
+/// Text without the signs of LaTeX round a formula, and without a box.
+fn undressed(text: &str) -> &str {
+    let text = text.trim();
+    let inner = [("\\(", "\\)"), ("\\[", "\\]"), ("\\boxed{", "}"), ("$$", "$$"), ("$", "$")]
+        .into_iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    inner.map_or(text, undressed)
 }
 
 /// Signs of a transposed vector.

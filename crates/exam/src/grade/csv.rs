@@ -9,6 +9,9 @@ const HINT: &str = "the first line names the columns: student, variant, 1a, 1b a
 /// Rows that are read.
 const MOST_ROWS: usize = 100_000;
 
+/// Columns that are read.
+const MOST_COLUMNS: usize = 1_000;
+
 pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
     let (rows, end) = rows(text);
     let mut rows = rows.into_iter().filter(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
@@ -20,6 +23,10 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         )];
     };
     let names: Vec<String> = head.iter().map(|name| name.trim().to_owned()).collect();
+    if names.len() > MOST_COLUMNS {
+        let says = format!("table: expected at most {MOST_COLUMNS} columns, got {}", names.len());
+        return vec![Submission::unreadable(file, says, Some(HINT))];
+    }
     let column = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
     let (student, variant, exam) = (column("student"), column("variant"), column("exam"));
     let mut all = Vec::new();
@@ -47,8 +54,11 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
             submission.trouble.push(Trouble { place: place.clone(), says, hint: Some(HINT.to_owned()) });
         }
         for (at, name) in names.iter().enumerate().filter(|(at, _)| ![student, variant, exam].contains(&Some(*at))) {
-            let answer = cell(Some(at)).map_or(Node::Missing, Node::Text);
-            submission.answers.push(Given { part: name.clone(), answer, place: format!("{place}, column {name}") });
+            // An empty cell is no answer.
+            if let Some(text) = cell(Some(at)) {
+                let place = format!("{place}, column {name}");
+                submission.answers.push(Given { part: name.clone(), answer: Node::Text(text), place });
+            }
         }
         all.push(submission);
     }
@@ -113,7 +123,7 @@ mod tests {
         assert_eq!(all[0].answers[0].answer, Node::Text("[[1, 2],\n [3, 4]]".to_owned()));
         assert_eq!(all[0].answers[1].answer, Node::Text("say \"x\"".to_owned()));
         assert_eq!((all[1].student.as_deref(), all[1].answers[0].place.as_str()), (Some("Bob"), "a.csv:5, column 1a"));
-        assert_eq!(all[1].answers[1].answer, Node::Missing);
+        assert_eq!(all[1].answers.len(), 1);
         assert!(all.iter().all(|submission| submission.trouble.is_empty()));
     }
 
@@ -125,6 +135,7 @@ mod tests {
             ("student,1a\nAda,\"1", "closing quote"),
             ("1a\n3\n", "column `student`"),
             ("student,1a\nA,1,2\n", "expected 2 cells, got 3"),
+            (format!("student{}\n", ",".repeat(2_000)).as_str(), "at most 1000 columns, got 2001"),
         ] {
             let all = read("a.csv", text);
             assert!(

@@ -1,11 +1,11 @@
 //! Formulas, and things with a property.
 
 use indexmap::IndexMap;
-use qkvet_prove::exact::{ExactMatrices, Real, Value};
+use qkvet_prove::exact::{ExactMatrices, NoValue, Real, Value};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
-use super::formula;
+use super::formula::{self, known};
 use super::numbers::{Wanted, stated};
 use super::part::{Asked, Marked, Unread};
 use super::property::{Decided, decide};
@@ -49,8 +49,9 @@ pub(super) fn expression(
     let is_matrix = |expr: &Expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(_)));
     let fitted = formula::fitted(&formula, &is_matrix);
     // A product that was written as such may be meant entry by entry.
-    let formula =
-        if asked.worked.holds(&relation(BinaryOp::Eq, &fitted, right)) == Ok(true) { fitted } else { formula };
+    let is_fitted = asked.worked.holds(&relation(BinaryOp::Eq, right, &fitted)) == Ok(true)
+        || asked.worked.value(&formula).is_err() && asked.worked.value(&fitted).is_ok();
+    let formula = if is_fitted { fitted } else { formula };
     let mut others = Vec::new();
     for number in 0..TRIES {
         let label = number.to_string();
@@ -71,12 +72,16 @@ pub(super) fn expression(
             given.join(", ")
         )));
     }
-    let same = relation(BinaryOp::Eq, &formula, right);
+    let same = relation(BinaryOp::Eq, right, &formula);
     match asked.worked.holds(&same) {
         Ok(true) => {}
         Ok(false) => return Ok(Marked::wrong("another value than asked")),
-        Err(reason) if asked.worked.value(&formula).is_err() => {
-            return Err(Unread::new(format!("formula: {reason}"), hint));
+        Err(_) if let Err(reason) = asked.worked.value(&formula) => {
+            return match reason {
+                // Such as factors that do not fit each other.
+                NoValue::Unfit { .. } => Ok(Marked::wrong(format!("it has no value: {reason}"))),
+                reason => Err(Unread::new(format!("formula: {reason}"), hint)),
+            };
         }
         // Such as matrices of different extents.
         Err(reason) => return Ok(Marked::wrong(format!("not what is asked: {reason}"))),
@@ -189,12 +194,9 @@ fn indexed(given: &Node, names: &[&str]) -> Option<String> {
     let of_text = |text: &str| {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         let is_indexed = |word: &str| {
-            word.split_once('_').is_some_and(|(letter, digits)| {
-                letter.len() == 1
-                    && letter.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && !digits.is_empty()
-                    && digits.chars().all(|c| c.is_ascii_digit())
-            })
+            let digits =
+                word.strip_prefix(|c: char| c.is_ascii_alphabetic()).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+            digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
         };
         // `10k_3` is one word of a number and a name.
         let mut bare = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
@@ -226,6 +228,9 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
             _ => return Err(format!("expected {}, each by name", names.join(", "))),
         },
     };
+    // `WQ` is `W_Q` here too.
+    let meant = |(name, node): (String, Node)| (known(&name, names).map_or(name, str::to_owned), node);
+    let entries: Vec<(String, Node)> = entries.into_iter().map(meant).collect();
     if let Some((name, _)) = entries.iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(format!("expected {}, got `{}`", names.join(", "), name.escape_debug()));
     }

@@ -221,12 +221,18 @@ fn named(
     Ok(())
 }
 
-/// The name that is meant: itself, or without its `_`, as pages that are copied lose it.
-fn known<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
-    names.iter().find(|name| **name == word).copied().or_else(|| {
-        let mut without = names.iter().filter(|name| name.contains('_') && name.replace('_', "") == word);
-        without.next().filter(|_| without.next().is_none()).copied()
-    })
+/// The name that is meant: itself, or without its `_`, as pages that are copied lose it, or with small letters for large ones behind it.
+pub(super) fn known<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
+    let only = |is_it: &dyn Fn(&str) -> bool| {
+        let mut meant = names.iter().filter(|name| name.contains('_') && is_it(name));
+        meant.next().filter(|_| meant.next().is_none()).copied()
+    };
+    let is_first = |name: &str| name.starts_with(|c| word.starts_with(c));
+    let bare = |name: &str| name.replace('_', "").to_lowercase();
+    let exactly = names.iter().find(|name| **name == word).copied();
+    exactly
+        .or_else(|| only(&|name| name.replace('_', "") == word))
+        .or_else(|| only(&|name| is_first(name) && bare(name) == bare(word)))
 }
 
 /// The first two ways to read a word as names side by side.
@@ -273,6 +279,9 @@ mod tests {
             "X (W_Q)",
             "Q = X W_Q",
         ] {
+            same(text, "X @ W_Q");
+        }
+        for text in ["X W_q", "X Wq"] {
             same(text, "X @ W_Q");
         }
         for text in ["X K^T", "X Kᵀ", "XKᵀ", "X K^{\\top}", "X K^\\top", "X @ K.T"] {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::{Catalog, nearest};
 
-use super::part::{Asked, Own};
+use super::own::Own;
+use super::part::Asked;
 use super::part_id;
 use super::result::{Graded, GradedPart, Trouble, Verdict};
 use super::submission::{Given, Submission, stem};
@@ -102,7 +103,7 @@ impl Grader {
             let worked = question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
             let (Some(question), Some(worked)) = (question, worked) else { continue };
             let asked = Asked { question, drawn: &keyed.drawn, worked };
-            let mut own = Own::new();
+            let mut own = Own::default();
             for (at, part) in keyed.parts.iter().enumerate() {
                 let id = part_id(number, at);
                 let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing());
@@ -239,7 +240,7 @@ fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<us
 
 /// A part without an answer for which that to an earlier part is right.
 fn taken_over(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, (from, given): (&str, &Given)) -> Option<GradedPart> {
-    let part = marked(asked, keyed, id, Some(given), &mut Own::new());
+    let part = marked(asked, keyed, id, Some(given), &mut Own::default());
     let says = format!("no answer of its own; the one to {from} has this property too");
     (part.verdict == Verdict::Right).then_some(GradedPart { says, ..part })
 }

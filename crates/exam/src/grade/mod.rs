@@ -6,10 +6,12 @@
 
 mod csv;
 mod design;
+mod fit;
 mod formula;
 mod grader;
 mod notebook;
 mod numbers;
+mod own;
 mod part;
 mod picked;
 mod property;

@@ -1,104 +1,20 @@
 //! Numbers and matrices.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
 use qkvet_prove::exact::{Real, Value};
-use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::design::assigned;
+use super::fit::{Fit, fit, fits};
+use super::own::Carried;
 use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{
-    Form, Layout, Node, Stated, ends_within, half_unit, is_fraction_sign, is_within, layout, read_expression,
-    ungrouped, unlabelled, with_unit,
+    Form, Layout, Node, Stated, half_unit, is_fraction_sign, is_within, layout, read_expression, ungrouped, unlabelled,
+    with_unit,
 };
 use crate::question::Credit;
-
-/// How a number stands to the right one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
-    /// It is that number.
-    Exact,
-    /// It is at most half a unit of the last asked digit away.
-    Rounded,
-    /// It is right to so many decimals, which are fewer than asked, but at least half of them.
-    Coarse(usize),
-    /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer is.
-    Vague(usize),
-    /// It is less than a unit of the last asked digit away, and the right one goes on behind that digit.
-    LastDigit,
-    /// It is another number.
-    Off,
-}
-
-impl Fit {
-    pub(super) fn is_right(self) -> bool {
-        matches!(self, Self::Exact | Self::Rounded)
-    }
-
-    /// Whether it is right as far as it goes, and goes far enough to say something.
-    fn is_about(self) -> bool {
-        !matches!(self, Self::Vague(_) | Self::Off)
-    }
-}
-
-/// Fewest decimals that earn something where an exact value is asked.
-const FEWEST: usize = 2;
-
-/// Compares a number with the right one, of which `places` decimals are asked, or the exact value.
-pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
-    if x.is(right) {
-        return Fit::Exact;
-    }
-    if places.is_some_and(|places| x.is_near(right, places)) {
-        return Fit::Rounded;
-    }
-    // 0 tells nothing of a number that is not 0.
-    if x.is(&Real::from(0)) {
-        return Fit::Off;
-    }
-    match (x.form, places) {
-        (Form::Decimal(stated), _)
-            if stated > 0 && places.is_none_or(|places| stated < places) && x.is_near(right, stated) =>
-        {
-            let is_enough = places.map_or(stated >= FEWEST, |places| 2 * stated >= places);
-            if is_enough { Fit::Coarse(stated) } else { Fit::Vague(stated) }
-        }
-        (Form::Decimal(stated), Some(places)) if stated >= places => {
-            let unit = &half_unit(places) + &half_unit(places);
-            // What ends there is not rounded, so that no way to round it gives its neighbors.
-            if !ends_within(right, places) && is_within(&x.value, right, &unit) { Fit::LastDigit } else { Fit::Off }
-        }
-        _ => Fit::Off,
-    }
-}
-
-/// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of `rows`.
-///
-/// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two decimals.
-fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> Vec<Fit> {
-    let decimals = given.iter().flatten().filter_map(|x| match x.form {
-        Form::Decimal(stated) => Some(stated),
-        Form::Expression => None,
-    });
-    let decimals: BTreeSet<usize> = decimals.collect();
-    let pairs = rows.iter().flatten().zip(given.iter().flatten());
-    pairs.map(|(right, x)| fit(&padded(x, right, &decimals), right, places)).collect()
-}
-
-/// A number with zeros at its end, so that it has as many decimals as another entry has, if it is right to these.
-fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a, Stated> {
-    let Form::Decimal(stated) = x.form else { return Cow::Borrowed(x) };
-    let mut more = decimals.iter().rev().copied().take_while(|decimals| *decimals > stated);
-    match more.find(|decimals| x.is_near(right, *decimals)) {
-        Some(decimals) => Cow::Owned(Stated { form: Form::Decimal(decimals), ..x.clone() }),
-        None => Cow::Borrowed(x),
-    }
-}
 
 /// The value of a formula as rows of numbers.
 pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
@@ -146,7 +62,7 @@ pub(super) fn beside(given: &Node, of: &Expr) -> Option<Node> {
 }
 
 /// The names of what stands side by side in `hcat(hcat(Q, K), V)`.
-fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
+pub(super) fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
     match &of.kind {
         ExprKind::Name(name) => names.push(name),
         ExprKind::Apply { function, args, .. } if function == "hcat" => {
@@ -205,6 +121,14 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         })
     };
     let has = |rows: usize, cols: usize| texts.len() == rows && texts.iter().all(|row| row.len() == cols);
+    if let Node::Text(text) = given
+        && !has(wanted.rows, wanted.cols)
+        && let Some(meant) = with_points(text)
+    {
+        let shown = text.trim().escape_debug();
+        let hint = format!("write decimals with a point and numbers with a comma between them: {meant}");
+        return Err(Unread::new(format!("expected numbers with decimal points, got `{shown}`"), &hint));
+    }
     let texts = match (wanted.rows, wanted.cols) {
         (1, cols) if wanted.turns && cols > 1 && has(cols, 1) => vec![texts.concat()],
         (rows, 1) if wanted.turns && rows > 1 && has(1, rows) => {
@@ -222,6 +146,19 @@ fn is_comma(text: &str, cells: &[String]) -> bool {
     let text = text.trim();
     let bare = text.trim_start_matches(['-', '−', '+']);
     cells.len() == 2 && bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+}
+
+/// `-3,07; -1,463` with points, if every number between its semicolons has one comma between digits.
+fn with_points(text: &str) -> Option<String> {
+    let inner = text.trim().trim_matches(['[', ']', '(', ')']);
+    let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
+    let is_it = |part: &&str| {
+        let bare = part.trim_start_matches(['-', '−', '+']);
+        let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+        bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+    };
+    let meant = || parts.iter().map(|part| part.replace(',', ".")).collect::<Vec<_>>().join(", ");
+    (parts.len() > 1 && parts.iter().all(is_it)).then(|| format!("[{}]", meant()))
 }
 
 /// Whether a fraction stands behind a whole number, with nothing but space between, as in `45 9/16`.
@@ -319,25 +256,20 @@ pub(super) struct Right<'a> {
     pub(super) mistakes: Vec<(&'a Mistaken, Option<f64>)>,
     /// The rule.
     pub(super) credit: Credit,
-    /// What follows from the student's own earlier answers, and from which.
-    pub(super) follows: Option<(Vec<Vec<Real>>, String)>,
+    /// What the student's own earlier answers make of it; only asked of what is not right.
+    pub(super) carried: &'a dyn Fn() -> Vec<Carried>,
 }
 
 impl Right<'_> {
     pub(super) fn mark(&self, given: &[Vec<Stated>]) -> Marked {
-        let of_right = (self.rows.len(), self.rows.iter().map(Vec::len).collect::<Vec<_>>());
-        let of_given = (given.len(), given.iter().map(Vec::len).collect::<Vec<_>>());
-        let is_same_shape = of_right == of_given;
+        let is_same_shape = have_same_extents(&self.rows, given);
         let fits: Vec<Fit> = if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
         if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
             let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
             return Marked::right(if all_exact { "equal to the exact value" } else { "" });
         }
-        if let Some((rows, from)) = &self.follows
-            && rows.len() == given.len()
-            && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
-            && rows.iter().flatten().zip(given.iter().flatten()).all(|(x, y)| self.follows_from(x, y))
-        {
+        let carried = (self.carried)();
+        if let Some(from) = self.follows(&carried, given) {
             return Marked::follows(
                 self.credit.follows,
                 format!("not the right value; it follows from the answer to {from}"),
@@ -380,7 +312,27 @@ impl Right<'_> {
                 None => Marked::partial(self.credit.coarse, says),
             };
         }
+        if let Some(carried) = carried.iter().find(|carried| carried.is_rounded && self.comes_from(carried, given)) {
+            let says = "numbers were rounded before going on".to_owned();
+            let told = format!("{says}: it comes from the answer to {} as it is written there", carried.from);
+            return Marked { mistake: Some(says), ..Marked::partial(self.credit.mistake, told) };
+        }
         self.coarse_mistake(given).unwrap_or_else(|| self.some(&fits, given))
+    }
+
+    /// The parts from whose answers it follows.
+    fn follows<'b>(&self, carried: &'b [Carried], given: &[Vec<Stated>]) -> Option<&'b str> {
+        let is_it = |carried: &&Carried| {
+            !carried.is_rounded
+                && have_same_extents(&carried.rows, given)
+                && carried.rows.iter().flatten().zip(given.iter().flatten()).all(|(x, y)| self.follows_from(x, y))
+        };
+        carried.iter().find(is_it).map(|carried| carried.from.as_str())
+    }
+
+    fn comes_from(&self, carried: &Carried, given: &[Vec<Stated>]) -> bool {
+        have_same_extents(&carried.rows, given)
+            && fits(given, &carried.rows, self.places).iter().all(|fit| fit.is_right())
     }
 
     /// What one mistake alone gives, with fewer decimals than asked.
@@ -388,9 +340,8 @@ impl Right<'_> {
         let is_it = |mistake: &Numbers| {
             let exact = mistake.exact.iter().map(|row| row.iter().map(|x| read_expression(x).ok()).collect());
             let Some(exact) = exact.collect::<Option<Vec<Vec<Real>>>>() else { return false };
-            let is_same = exact.len() == given.len() && exact.iter().zip(given).all(|(x, y)| x.len() == y.len());
             let is_about = |fit: &Fit| fit.is_right() || matches!(fit, Fit::Coarse(_));
-            is_same && fits(given, &exact, self.places).iter().all(is_about)
+            have_same_extents(&exact, given) && fits(given, &exact, self.places).iter().all(is_about)
         };
         let mut alike = self.mistakes.iter().filter(|(mistake, _)| is_it(&mistake.numbers));
         let (Some((mistake, share)), None) = (alike.next(), alike.next()) else { return None };
@@ -423,6 +374,7 @@ impl Right<'_> {
             ([right], _) if right.len() == 1 => {
                 Marked::wrong(format!("expected one number, got {}", counted(n, "number")))
             }
+            _ if self.is_turned(given) => Marked::wrong("right, but rows and columns are exchanged"),
             _ => {
                 let of = |rows: usize, cols: Vec<usize>| match cols.first() {
                     Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
@@ -435,17 +387,12 @@ impl Right<'_> {
         }
     }
 
-    /// Whether an answer is right as far as it goes.
-    pub(super) fn is_about(&self, given: &[Vec<Stated>]) -> bool {
-        self.rows.len() == given.len()
-            && self.rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
-            && fits(given, &self.rows, self.places).iter().all(|fit| *fit != Fit::Off)
-    }
-
-    /// Whether at least half of the entries are right.
-    pub(super) fn is_half_right(&self, given: &[Vec<Stated>]) -> bool {
-        let pairs = || self.rows.iter().flatten().zip(given.iter().flatten());
-        2 * pairs().filter(|(right, x)| fit(x, right, self.places).is_right()).count() >= pairs().count()
+    /// Whether an answer is the right one with rows for columns.
+    fn is_turned(&self, given: &[Vec<Stated>]) -> bool {
+        let (rows, cols) = (self.rows.len(), self.rows.first().map_or(0, Vec::len));
+        given.len() == cols
+            && given.iter().all(|row| row.len() == rows)
+            && (0..rows).all(|i| (0..cols).all(|j| fit(&given[j][i], &self.rows[i][j], self.places).is_about()))
     }
 
     /// A step from rounded numbers may be off by a unit.
@@ -462,59 +409,68 @@ impl Right<'_> {
         let wrong: Vec<String> = fits
             .iter()
             .enumerate()
-            .filter(|(_, fit)| !fit.is_right())
+            .filter(|(_, fit)| !fit.is_about())
             .map(|(at, _)| format!("({}, {})", at / cols + 1, at % cols + 1))
             .collect();
         let all: Vec<(&Stated, &Real)> = given.iter().flatten().zip(self.rows.iter().flatten()).collect();
-        let opposite =
-            |(x, right): &(&Stated, &Real)| right.negated().is_ok_and(|other| fit(x, &other, self.places).is_right());
-        let is_transposed = || {
-            self.rows.len() == cols
-                && self.rows.len() > 1
-                && (0..cols).all(|i| (0..cols).all(|j| fit(&given[i][j], &self.rows[j][i], self.places).is_right()))
-        };
-        let nature = if wrong.len() > 1 && all.iter().all(opposite) {
-            "every sign is the other way"
-        } else if is_transposed() {
-            "rows and columns are exchanged"
-        } else if all.iter().zip(fits).all(|(pair, fit)| fit.is_right() || opposite(pair)) {
-            "wrong sign"
-        } else if fits.iter().all(|fit| fit.is_right() || matches!(fit, Fit::Vague(_))) {
-            "fewer than half of the decimals asked"
-        } else if fits.iter().all(|fit| fit.is_right() || matches!(fit, Fit::Vague(_) | Fit::Coarse(_))) {
-            "fewer decimals than asked"
-        } else {
-            "another value"
-        };
-        if fits.len() == 1
-            && let Some((x, right)) = all.first()
-            && let Some(point) = with_a_point(&x.text)
-            && fit(&point, right, self.places).is_about()
-        {
-            let read = ungrouped(&x.text).unwrap_or_default();
-            return Marked::wrong(format!(
-                "{nature}: `{}` is read as {read}, a comma between groups of three digits; were it a decimal comma it would \
-                 be about right: write {}",
-                x.text.escape_debug(),
-                point.text
-            ));
-        }
-        if fits.len() == 1 {
-            return Marked::wrong(nature.to_owned());
+        let nature = self.nature(fits, &all, cols);
+        if let ([_], [(x, right)]) = (fits, all.as_slice()) {
+            return Marked::wrong(
+                match with_a_point(&x.text).filter(|point| fit(point, right, self.places).is_about()) {
+                    Some(point) => {
+                        let read = ungrouped(&x.text).unwrap_or_default();
+                        format!(
+                            "{nature}: `{}` is read as {read}, a comma between groups of three digits; were it a decimal comma \
+                         it would be about right: write {}",
+                            x.text.escape_debug(),
+                            point.text
+                        )
+                    }
+                    None => nature.to_owned(),
+                },
+            );
         }
         let shown = if wrong.len() > 6 {
             format!("{} and {} more", wrong[..6].join(", "), wrong.len() - 6)
         } else {
             wrong.join(", ")
         };
-        let right = fits.len() - wrong.len();
-        let says = format!("{right} of {} entries are right; {nature} in {shown}", fits.len());
-        if right == 0 {
+        let right = fits.iter().filter(|fit| fit.is_right()).count();
+        let about = fits.len() - wrong.len() - right;
+        let coarse = if about > 0 { ", though not to all digits asked" } else { "" };
+        let says = format!("{} of {} entries are right{coarse}; {nature} in {shown}", right + about, fits.len());
+        if right + about == 0 {
             return Marked::wrong(says);
         }
         #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-        let share = right as f64 / fits.len() as f64;
+        let share = (right as f64 + self.credit.coarse * about as f64) / fits.len() as f64;
         Marked::partial(self.credit.entries * share, says)
+    }
+
+    /// What is wrong in the entries that are.
+    fn nature(&self, fits: &[Fit], all: &[(&Stated, &Real)], cols: usize) -> &'static str {
+        let opposite =
+            |(x, right): &(&Stated, &Real)| right.negated().is_ok_and(|other| fit(x, &other, self.places).is_about());
+        let is_transposed = || {
+            self.rows.len() == cols
+                && cols > 1
+                && (0..cols)
+                    .all(|i| (0..cols).all(|j| fit(all[i * cols + j].0, &self.rows[j][i], self.places).is_right()))
+        };
+        let is_few = |fit: &Fit| fit.is_about() || matches!(fit, Fit::Vague(_));
+        if all.len() > 1 && all.iter().all(opposite) {
+            "every sign is the other way"
+        } else if is_transposed() {
+            "rows and columns are exchanged"
+        } else if all.iter().zip(fits).all(|(pair, fit)| fit.is_about() || opposite(pair)) {
+            "wrong sign"
+        } else if fits.iter().all(is_few) && self.places.is_none() {
+            "too few decimals to tell"
+        } else if fits.iter().all(is_few) {
+            "fewer than half of the decimals asked"
+        } else {
+            "another value"
+        }
     }
 }
 
@@ -524,32 +480,15 @@ fn with_a_point(text: &str) -> Option<Stated> {
     if is_grouped { Stated::read(&text.replace(',', ".")).ok() } else { None }
 }
 
-/// Where in a law an abbreviation alone is the value: the step that an answer gives.
-pub(super) fn step_of<'a>(law: &'a CheckedLaw, of: &Expr) -> Option<&'a str> {
-    let ExprKind::Name(name) = &of.kind else { return None };
-    law.lets.iter().map(|(name, _)| name.as_str()).find(|step| step == name)
+fn have_same_extents(rows: &[Vec<Real>], given: &[Vec<Stated>]) -> bool {
+    rows.len() == given.len() && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// No rounding makes another number of one that ends where it is asked for.
-    #[test]
-    fn the_last_digit_is_one_of_two_only_where_the_number_goes_on() {
-        for (x, right, expected) in [
-            ("0.0029", "0.003", Fit::Rounded),
-            ("0.002", "0.003", Fit::Off),
-            ("0.004", "0.003", Fit::Off),
-            ("0.0021", "0.003", Fit::Off),
-            ("0.707", "sqrt(2)/2", Fit::Rounded),
-            ("0.708", "sqrt(2)/2", Fit::LastDigit),
-            ("0.333", "1/3", Fit::Rounded),
-            ("0.334", "1/3", Fit::LastDigit),
-            ("0.332", "1/3", Fit::Off),
-        ] {
-            let right = Stated::read(right).unwrap().value;
-            assert_eq!(fit(&Stated::read(x).unwrap(), &right, Some(3)), expected, "{x}");
-        }
-    }
+/// The option whose numbers were typed.
+pub(super) fn choice_of(choices: &[Numbers], given: &Node) -> Option<usize> {
+    choices.iter().position(|choice| {
+        let cols = choice.rows.first().map_or(0, Vec::len);
+        let wanted = Wanted { rows: choice.rows.len(), cols, in_percent: false, turns: false };
+        stated(given, wanted).is_ok_and(|given| is_of(choice, &given))
+    })
 }

@@ -1,10 +1,14 @@
 //! One part of one submission.
 
+use std::ops::Range;
+
 use indexmap::IndexMap;
-use qkvet_prove::exact::{ExactMatrices, Real, Value};
+use qkvet_prove::exact::{Real, Value};
+use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::design;
-use super::numbers::{Right, Wanted, beside, is_even, is_whole, rows_of, stated, step_of};
+use super::numbers::{Right, Wanted, beside, blocks, choice_of, is_even, is_whole, rows_of, stated};
+use super::own::{self, Own};
 use super::picked;
 use super::result::Verdict;
 use crate::answer::{Drawn, Worked, worked_value};
@@ -78,9 +82,6 @@ pub(super) struct Asked<'a> {
     pub(super) worked: Worked,
 }
 
-/// Steps that a student's own answers gave: name, values, and the part.
-pub(super) type Own = Vec<(String, Value, String)>;
-
 impl Asked<'_> {
     fn written(&self, keyed: &KeyedPart) -> Option<(&Part, &CheckedPart)> {
         let at = keyed.part.checked_sub(1)?;
@@ -105,13 +106,12 @@ impl Asked<'_> {
         };
         match (&part.answer, &keyed.answer) {
             (AnswerSpec::Value(value), Answer::Numbers { choices, .. }) => {
-                if !choices.is_empty()
-                    && let Some(at) = picked::letter(given, choices.len())
-                {
-                    return Ok(self.picked(keyed, part, checked, at));
+                if choices.is_empty() {
+                    return self.numbers((keyed, part, checked), value.places, id, given, own);
                 }
-                let marked = self.numbers((keyed, part, checked), value.places, id, given, own);
-                if choices.is_empty() { marked } else { marked.map_err(|_| picked::no_option(choices.len())) }
+                // A number that is typed is the value of an option, never its place.
+                let at = picked::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
+                Ok(self.picked(keyed, checked, at.ok_or_else(|| picked::no_option(choices.len()))?))
             }
             (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
                 let n = key.rows.iter().map(Vec::len).sum();
@@ -155,7 +155,9 @@ impl Asked<'_> {
         }
     }
 
-    fn picked(&self, keyed: &KeyedPart, part: &Part, checked: &CheckedPart, at: usize) -> Marked {
+    /// An option that a mistake gives earns nothing, as any other that is not right, unless the mistake has credit of its own: who
+    /// guesses would earn it too.
+    fn picked(&self, keyed: &KeyedPart, checked: &CheckedPart, at: usize) -> Marked {
         let Answer::Numbers { key, choices } = &keyed.answer else { return Marked::wrong("") };
         let Some(choice) = choices.get(at) else { return Marked::wrong("") };
         if choice.looks_like(key) {
@@ -165,7 +167,7 @@ impl Asked<'_> {
         match mistake {
             Some((one, checked)) => Marked {
                 mistake: Some(one.says.clone()),
-                ..Marked::partial(checked.credit.unwrap_or(part.credit.mistake), one.says.clone())
+                ..Marked::partial(checked.credit.unwrap_or(0.0), one.says.clone())
             },
             None => Marked::wrong(""),
         }
@@ -193,16 +195,20 @@ impl Asked<'_> {
         let joined = beside(given, of);
         let wanted = Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part), turns };
         let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
-        let step = step_of(&self.question.law, of);
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
         // Where the own step makes all rows or columns equal, or a softmax saturate, nothing is left to compute.
         let is_broken = places.is_some() && !is_whole(&rows, digits);
         let is_work =
             |own: &Vec<Vec<Real>>| (is_level || !is_even(own, digits)) && !(is_broken && is_whole(own, digits));
-        let follows = self.follows(of, step, own).filter(|(rows, _)| is_work(rows));
+        let steps = self.steps_of(of, cols);
+        let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
+        let rows_with = |values: &IndexMap<String, Value>| {
+            let rows = rows_of(&worked_value(&self.question.law, self.drawn, &nothing(), values, of).ok()?)?;
+            is_work(&rows).then_some(rows)
+        };
         let right = Right {
-            follows,
+            carried: &|| own.carried(&names, &rows_with),
             is_shape,
             places,
             mistakes: keyed.mistakes.iter().zip(checked.mistakes.iter().map(|mistake| mistake.credit)).collect(),
@@ -210,48 +216,43 @@ impl Asked<'_> {
             rows,
         };
         let marked = right.mark(&given);
-        // A step of which less than half is right, and that is no known mistake, is not carried on, nor one that leaves nothing to
-        // compute.
+        let rows = right.rows;
         let values: Vec<Vec<Real>> = given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
-        let is_step = marked.mistake.is_some()
-            || marked.verdict == Verdict::Follows
-            || marked.share > 0.0 && right.is_half_right(&given);
-        if let Some(step) = step
-            && is_step
-            && (is_level || !is_even(&values, digits))
-            && !right.is_about(&given)
-            && let Some(value) = own_value(&given, &right.rows, matches!(value, Value::Number(_)))
-        {
-            own.push((step.to_owned(), value, id.to_owned()));
+        let is_kept = marked.mistake.is_some() || marked.verdict == Verdict::Follows || marked.share > 0.0;
+        let has_extents = given.len() == rows.len() && given.iter().all(|row| row.len() == cols);
+        if is_kept && has_extents && (is_level || !is_even(&values, digits)) {
+            for (name, columns) in steps {
+                let given: Vec<Vec<Stated>> = given.iter().map(|row| row[columns.clone()].to_vec()).collect();
+                let rows: Vec<Vec<Real>> = rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
+                let is_number = matches!(value, Value::Number(_));
+                let wanted = own::Wanted { name, rows: &rows, places, is_number };
+                own.note(&wanted, id, &given, (marked.mistake.is_some(), marked.verdict == Verdict::Follows));
+            }
         }
         Ok(marked)
     }
 
-    /// The value of a part with the student's own wrong steps before it.
-    fn follows(
-        &self,
-        of: &qkvet_spec::syntax::Expr,
-        step: Option<&str>,
-        own: &Own,
-    ) -> Option<(Vec<Vec<Real>>, String)> {
-        if own.is_empty() || own.iter().any(|(name, ..)| Some(name.as_str()) == step) {
-            return None;
+    /// The steps that a formula is: an abbreviation alone, or several side by side, each with its columns.
+    fn steps_of<'b>(&self, of: &'b Expr, cols: usize) -> Vec<(&'b str, Range<usize>)> {
+        let mut names = Vec::new();
+        let is_step = |name: &&str| self.question.law.lets.iter().any(|(step, _)| step == name);
+        if blocks(of, &mut names).is_none() || !names.iter().all(is_step) {
+            return Vec::new();
         }
-        let values: IndexMap<String, Value> =
-            own.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-        let rows = rows_of(&worked_value(&self.question.law, self.drawn, &nothing(), &values, of).ok()?)?;
-        let from: Vec<&str> = own.iter().map(|(_, _, id)| id.as_str()).collect();
-        Some((rows, from.join(" and ")))
+        if let [name] = names.as_slice() {
+            return vec![(*name, 0..cols)];
+        }
+        let mut start = 0;
+        let mut steps = Vec::new();
+        for name in names {
+            let step = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
+            let Some(width) = self.worked.value(&step).ok().and_then(|value| rows_of(&value)?.first().map(Vec::len))
+            else {
+                return Vec::new();
+            };
+            steps.push((name, start..start + width));
+            start += width;
+        }
+        if start == cols { steps } else { Vec::new() }
     }
-}
-
-/// A student's number or matrix as a step, if it has the extents of the right one.
-fn own_value(given: &[Vec<Stated>], right: &[Vec<Real>], is_number: bool) -> Option<Value> {
-    let same = given.len() == right.len() && given.iter().zip(right).all(|(x, y)| x.len() == y.len());
-    let cols = right.first().map(Vec::len)?;
-    let data: Vec<Real> = given.iter().flatten().map(|x| x.value.clone()).collect();
-    if is_number {
-        return data.into_iter().next().filter(|_| same).map(Value::Number);
-    }
-    same.then(|| Value::Matrices(ExactMatrices { batch: None, heads: None, rows: right.len(), cols, data }))
 }

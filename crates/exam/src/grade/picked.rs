@@ -13,6 +13,16 @@ pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
     }
 }
 
+/// The same by its letter alone: `B`, `(b)`, `option B`.
+pub(super) fn lettered(given: &Node, n: usize) -> Option<usize> {
+    let has_digit = |text: &str| text.chars().any(|c| c.is_ascii_digit());
+    match layout(given).ok()? {
+        Layout::One(text) if !has_digit(&text) => option(&text, n),
+        Layout::Flat(cells) if cells.len() == 1 && !has_digit(&cells[0]) => option(&cells[0], n),
+        _ => None,
+    }
+}
+
 fn option(text: &str, n: usize) -> Option<usize> {
     let is_sign = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '.' | ':' | '"' | '\'');
     let text = text.trim_matches(is_sign);
@@ -84,7 +94,7 @@ pub(super) fn statements(right: &[bool], because: &dyn Fn(usize) -> String, give
     }
     let mut wrong = Vec::new();
     for (at, (word, right)) in words.iter().zip(right).enumerate() {
-        let says = match word.trim().to_ascii_lowercase().as_str() {
+        let says = match word.trim().trim_end_matches('.').to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "1" => true,
             "false" | "f" | "no" | "0" => false,
             "" => !right,

@@ -12,6 +12,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 use super::part::Asked;
 use crate::answer::{Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard, work_from};
 use crate::generate::nothing;
+use crate::given::ends_within;
 use crate::print::{called, numbered};
 
 /// Decimals that a sheet prints values with in its words.
@@ -36,7 +37,8 @@ pub(super) enum Decided {
 /// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route that can. What is within the
 /// bound that the sheet prints has the property too.
 pub(super) fn decide(asked: &Asked<'_>, own: &IndexMap<String, Value>, distance: &Expr, most: &Expr) -> Decided {
-    let printed = asked.worked.value(most).ok().and_then(|value| side(&value, SHEET));
+    // What ends is printed to its end by who wrote the question, and not rounded by the sheet.
+    let printed = asked.worked.value(most).ok().filter(|value| !ends(value)).and_then(|value| side(&value, SHEET));
     let within = printed.as_deref().and_then(exactly);
     let most = (most, within.as_ref());
     let bounds = bounded(distance);
@@ -172,6 +174,11 @@ fn with_numbers(mut expr: Expr, drawn: &Drawn) -> Expr {
     }
     fill(&mut expr, drawn);
     expr
+}
+
+/// Whether it is a number whose decimals end.
+fn ends(value: &Value) -> bool {
+    matches!(value, Value::Number(x) if ends_within(x, EXACT))
 }
 
 /// A number to so many decimals.

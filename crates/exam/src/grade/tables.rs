@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::result::{FORMAT, Graded, GradedPart, Verdict};
 use crate::error::ExamError;
+use crate::spreadsheet::guarded;
 
 /// The columns of the table.
 const HEADER: &str = "student,exam,variant,part,verdict,points,of,says,mistake,hint,place\n";
@@ -37,19 +38,16 @@ pub fn csv(all: &[Graded]) -> String {
             0 => String::new(),
             points => format!("{points} points are left to a person"),
         };
-        line("total", "", one.points.to_string(), one.of.to_string(), [&says, "", "", &one.file]);
+        // What was not graded has no points, not none of none.
+        let total = |x: String| if one.parts.is_empty() { String::new() } else { x };
+        line("total", "", total(one.points.to_string()), total(one.of.to_string()), [&says, "", "", &one.file]);
     }
     text
 }
 
-/// A cell. One that a spreadsheet would take for a formula begins with an apostrophe: students choose their names.
+/// A cell, quoted where it has to be.
 fn cell(text: &str) -> String {
-    let is_number = text.parse::<f64>().is_ok();
-    let text = match text.chars().next() {
-        Some('=' | '+' | '-' | '@' | '\t' | '\r') if !is_number => format!("'{text}"),
-        _ => text.to_owned(),
-    };
-    let text: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    let text: String = guarded(text).chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

@@ -41,6 +41,8 @@ pub struct Document {
     pub title: String,
     /// What stands below it.
     pub subtitle: String,
+    /// What stands at the foot of each page, before its number.
+    pub footer: String,
     /// Everything else.
     pub blocks: Vec<Block>,
 }

@@ -17,6 +17,11 @@ pub(super) fn svg(figure: &Figure) -> String {
     }
 }
 
+/// What stands below the drawing, and nowhere else: without one the numbers say it all.
+pub(super) fn caption(figure: &Figure) -> Option<&'static str> {
+    (figure.plot.drawing == Drawing::Heat).then_some("Darker is larger.")
+}
+
 /// The curves in words: what each is, and its points.
 fn told(names: &[String], rows: &[Vec<f64>]) -> String {
     let curve = |(at, row): (usize, &Vec<f64>)| {

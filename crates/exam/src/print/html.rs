@@ -6,7 +6,7 @@ use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, kept, letter};
-use super::figure::svg;
+use super::figure::{caption, svg};
 use super::lines::broken;
 use crate::counted::of_points;
 
@@ -105,7 +105,10 @@ fn printed(block: &Block, maths: Maths) -> String {
         }
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
         Block::List(marker, items) => list(*marker, items, maths),
-        Block::Figure(figure) => format!("<div class=\"display\">{}</div>", svg(figure)),
+        Block::Figure(figure) => {
+            let note = caption(figure).map(|words| format!("<p class=\"note\">{words}</p>")).unwrap_or_default();
+            format!("<div class=\"display\">{}</div>{note}", svg(figure))
+        }
         Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
         Block::Line(before) => format!("<p class=\"line\">{}</p>", inlines(before)),
     }

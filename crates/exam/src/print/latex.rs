@@ -2,6 +2,7 @@
 
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::page;
+use super::signs::with_signs;
 use crate::counted::of_points;
 
 const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
@@ -15,6 +16,13 @@ const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 \setcounter{MaxMatrixCols}{40}
 % At the right end of the last line, or of one more where there is no room.
 \newcommand{\points}[1]{{\unskip\nobreak\hfill\penalty50\hskip1em\hbox{}\nobreak\hfill\textit{[#1]}\parfillskip=0pt\par}}
+% More room between the rows of a matrix with fractions.
+\newcommand{\tall}{\renewcommand{\arraystretch}{1.6}}
+% At the foot of each page, how many there are, once LaTeX has run twice.
+\makeatletter
+\newcommand{\ofall}{\@ifundefined{r@last-page}{}{ of \pageref{last-page}}}
+\renewcommand{\ps@plain}{\let\@oddhead\@empty\let\@evenhead\@empty\def\@oddfoot{\hfil\small\sheet{} $\cdot$ \thepage\ofall\hfil}\let\@evenfoot\@oddfoot}
+\makeatother
 % A new page where less room than that is left.
 \newcommand{\keep}[1]{\par\penalty-100\ifdim\dimexpr\pagegoal-\pagetotal\relax<#1\newpage\fi}
 ";
@@ -25,6 +33,7 @@ const MOST_LINES: usize = 40;
 pub(super) fn print(document: &Document) -> String {
     let mut text = PREAMBLE.to_owned();
     // Formulas between words are not broken everywhere: lines end where they can, and none is too long.
+    text += &format!("\\newcommand{{\\sheet}}{{{}}}\n\\pagestyle{{plain}}\n", escape(&document.footer));
     text += "\\begin{document}\n\\raggedright\n";
     text += &format!("\\section*{{{}}}\n{}\n", escape(&document.title), escape(&document.subtitle));
     let kept = kept(&document.blocks);
@@ -40,7 +49,7 @@ pub(super) fn print(document: &Document) -> String {
             Block::Part { letter, points, text } => {
                 format!("\\textbf{{({letter})}} {} \\points{{{points}}}\n", inlines(text))
             }
-            Block::Label(label) => format!("\\textbf{{{}}}\n", escape(label)),
+            Block::Label(label) => format!("\\textbf{{{}}}\\par\\nobreak\n", escape(label)),
             Block::Paragraph(line) => format!("{}\n", inlines(line)),
             Block::Display(line) => page::display(line),
             Block::Figure(figure) => page::display(&figure.written()),
@@ -52,7 +61,7 @@ pub(super) fn print(document: &Document) -> String {
             Block::Line(before) => format!("{}\\hrulefill\n", inlines(before)),
         };
     }
-    text + "\\end{document}\n"
+    text + "\\label{last-page}\n\\end{document}\n"
 }
 
 /// About how many lines a part has with the room for its answer.
@@ -75,6 +84,8 @@ fn lines(blocks: &[Block]) -> usize {
 fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {
     let item = inlines(item);
     match marker {
+        // A bracket behind `\item` would be its label.
+        Marker::Dot if item.starts_with('[') => format!("\\item {{}}{item}\n"),
         Marker::Dot => format!("\\item {item}\n"),
         Marker::Letter => format!("\\item[({})] {item}\n", letter(at)),
         Marker::Box => format!("\\item[$\\square$] ({}) {item}\n", letter(at)),
@@ -96,39 +107,12 @@ fn inlines(line: &[Inline]) -> String {
 
 /// Text that LaTeX prints as it is, signs of mathematics as formulas.
 pub(super) fn escape(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{c}"),
-            '\\' => r"\textbackslash{}".to_owned(),
-            '~' => r"\textasciitilde{}".to_owned(),
-            '^' => r"\textasciicircum{}".to_owned(),
-            '<' | '>' => format!("${c}$"),
-            '√' => r"$\surd$".to_owned(),
-            '≈' => r"$\approx$".to_owned(),
-            '≤' => r"$\le$".to_owned(),
-            '≥' => r"$\ge$".to_owned(),
-            '≠' => r"$\neq$".to_owned(),
-            '×' => r"$\times$".to_owned(),
-            '·' => r"$\cdot$".to_owned(),
-            '−' => "$-$".to_owned(),
-            '→' => r"$\to$".to_owned(),
-            '∞' => r"$\infty$".to_owned(),
-            'ᵀ' => r"$^\top$".to_owned(),
-            'Σ' => r"$\Sigma$".to_owned(),
-            'ε' => r"$\varepsilon$".to_owned(),
-            'μ' => r"$\mu$".to_owned(),
-            'σ' => r"$\sigma$".to_owned(),
-            'α' => r"$\alpha$".to_owned(),
-            'β' => r"$\beta$".to_owned(),
-            'γ' => r"$\gamma$".to_owned(),
-            '²' => "$^2$".to_owned(),
-            '³' => "$^3$".to_owned(),
-            '⁴' => "$^4$".to_owned(),
-            '½' => r"$\tfrac12$".to_owned(),
-            '𝔼' => r"$\mathbb{E}$".to_owned(),
-            '∈' => r"$\in$".to_owned(),
-            '…' => r"\dots{}".to_owned(),
-            c => c.to_string(),
-        })
-        .collect()
+    with_signs(text, |c| match c {
+        '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{c}"),
+        '\\' => r"\textbackslash{}".to_owned(),
+        '~' => r"\textasciitilde{}".to_owned(),
+        '^' => r"\textasciicircum{}".to_owned(),
+        '…' => r"\dots{}".to_owned(),
+        c => c.to_string(),
+    })
 }

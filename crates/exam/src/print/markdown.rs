@@ -3,7 +3,7 @@
 use qkvet_prove::render::{Style, render};
 
 use super::document::{Block, Document, Inline, Marker, letter};
-use super::figure::svg;
+use super::figure::{caption, svg};
 use crate::counted::of_points;
 
 pub(super) fn print(document: &Document) -> String {
@@ -34,7 +34,10 @@ fn printed(block: &Block) -> String {
         Block::Paragraph(line) => format!("{}\n", inlines(line)),
         Block::Display(line) => display(line),
         Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
-        Block::Figure(figure) => format!("{}\n", svg(figure)),
+        Block::Figure(figure) => {
+            let note = caption(figure).map(|words| format!("\n{words}\n")).unwrap_or_default();
+            format!("{}\n{note}", svg(figure))
+        }
         // Lines of a space that is kept, with a break between two: a break behind the last would be printed as it stands.
         Block::Room(lines) => vec!["&nbsp;"; *lines].join("\\\n") + "\n",
         Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),

@@ -12,6 +12,7 @@ mod pdf;
 mod press;
 mod rows;
 mod sheet;
+mod signs;
 mod solution;
 mod typst;
 mod width;

@@ -45,22 +45,30 @@ impl Piece {
 /// Formulas on a line of their own, or on several if one is too short.
 pub(super) fn display(line: &[Inline]) -> String {
     let whole: String = pieces(line, &|_| true).iter().map(Piece::latex).collect();
+    let tall = if is_tall(&whole) { "\\tall\n" } else { "" };
     if width(&whole) <= LINE {
-        return format!("\\[\n{whole}\n\\]\n");
+        return format!("\\[\n{tall}{whole}\n\\]\n");
     }
     let lines = lines(&pieces(line, &|expr| fits(expr, LINE - INDENT - SIGN)));
-    format!("\\[\n\\begin{{aligned}}\n&{}\n\\end{{aligned}}\n\\]\n", lines.join(" \\\\\n&\\quad\\quad "))
+    format!("\\[\n{tall}\\begin{{aligned}}\n&{}\n\\end{{aligned}}\n\\]\n", lines.join(" \\\\\n&\\quad\\quad "))
 }
 
 /// A formula between words; a long one in parts between which a line may end.
 pub(super) fn inline(expr: &Expr) -> String {
     let latex = render(expr, Style::Latex);
     if width(&latex) <= ENTRY {
-        return format!("${latex}$");
+        return format!("${}{latex}$", if is_tall(&latex) { "\\tall " } else { "" });
     }
     let all = pieces(&[Inline::math(expr.clone())], &|expr| fits(expr, ENTRY - SIGN));
     let all: Vec<String> = all.iter().map(|piece| format!("${}$", piece.fitted(ENTRY))).collect();
     all.join(" ")
+}
+
+/// Whether fractions stand in a matrix, which would touch each other in rows as close as those of numbers.
+fn is_tall(latex: &str) -> bool {
+    latex.split("\\begin{bmatrix}").skip(1).any(|rest| {
+        rest.split("\\end{bmatrix}").next().is_some_and(|matrix| matrix.contains("\\\\") && matrix.contains("\\frac"))
+    })
 }
 
 fn fits(expr: &Expr, most: f64) -> bool {

@@ -13,6 +13,7 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
     let mut document = Document {
         title: set.title.clone(),
         subtitle: format!("Variant {variant} · {} · Name: ____________________________", of_points(points)),
+        footer: format!("{} · variant {variant}", set.title),
         blocks: Vec::new(),
     };
     if let (Some(intro), Some(first)) = (&set.intro, posed.first()) {

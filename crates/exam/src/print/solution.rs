@@ -19,6 +19,7 @@ pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proof
     let mut document = Document {
         title: format!("{}: key", set.title),
         subtitle: format!("Variant {variant} · {} · not for students", of_points(total)),
+        footer: format!("{}: key · variant {variant}", set.title),
         blocks: Vec::new(),
     };
     for (at, question) in posed.iter().enumerate() {

@@ -7,7 +7,8 @@ use super::document::{Block, Document, Inline, Marker, kept, letter};
 
 /// Formulas between words take the room that they need: of the leading of their paragraph, which they would reach into, they have none.
 const PREAMBLE: &str = "\
-#set page(paper: \"a4\", margin: 22mm, numbering: \"1\")
+#let foot = context align(center, text(size: .8em)[#sheet · #counter(page).display(\"1 of 1\", both: true)])
+#set page(paper: \"a4\", margin: 22mm, numbering: \"1\", footer: foot)
 #set text(size: 11pt, lang: \"en\")
 #set par(leading: .6em, spacing: .9em)
 #set list(spacing: .75em)
@@ -30,7 +31,10 @@ const RUN: usize = 10;
 
 pub(super) fn print(document: &Document) -> String {
     let (title, subtitle) = (typst_string(&document.title), typst_string(&document.subtitle));
-    let mut text = format!("#set document(title: {title})\n{PREAMBLE}#heading(level: 1, {title})\n#{subtitle};\n");
+    let footer = typst_string(&document.footer);
+    let mut text = format!(
+        "#set document(title: {title})\n#let sheet = {footer}\n{PREAMBLE}#heading(level: 1, {title})\n#{subtitle};\n"
+    );
     let mut questions = 0;
     for (block, is_kept) in document.blocks.iter().zip(kept(&document.blocks)) {
         if matches!(block, Block::Question { .. }) {

@@ -112,6 +112,11 @@ impl CheckedQuestion {
     }
 }
 
+/// Parts of a question: each has a letter.
+const MOST_PARTS: usize = 26;
+/// Points of a part, so that those of an exam have a sum.
+const MOST_POINTS: u32 = 1000;
+
 /// Letters that stand for themselves.
 const GREEK: [&str; 16] = [
     "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "kappa", "lambda", "mu", "pi", "rho", "sigma", "tau",
@@ -135,6 +140,10 @@ impl Checker<'_> {
         }
         if question.parts.is_empty() {
             return Err(self.plain("parts: expected at least one, got none".to_owned()));
+        }
+        if question.parts.len() > MOST_PARTS {
+            let (first, n) = (MOST_PARTS + 1, question.parts.len());
+            return Err(self.plain(format!("parts.{first}: expected {MOST_PARTS} parts at most, got {n}")));
         }
         let at = |place: String, formula: &Formula| {
             let formula = formula.clone();
@@ -230,8 +239,9 @@ impl Checker<'_> {
                 self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps")))
             );
         }
-        if part.points == 0 {
-            return Err(self.plain(format!("{}: expected 1 or more, got 0", place("points"))));
+        if !(1..=MOST_POINTS).contains(&part.points) {
+            let got = part.points;
+            return Err(self.plain(format!("{}: expected 1 to {MOST_POINTS}, got {got}", place("points"))));
         }
         if let Some((name, share)) = part.credit.misfit() {
             return Err(

@@ -77,6 +77,7 @@ pub struct Part {
     /// The question, in words and formulas.
     pub prompt: Formula,
     /// What a full answer is worth.
+    #[schemars(range(min = 1, max = 1000))]
     pub points: u32,
     /// What is the answer, and how it is given.
     pub answer: AnswerSpec,

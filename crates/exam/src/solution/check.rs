@@ -1,10 +1,13 @@
 //! A solution step by step.
 
+use std::collections::HashSet;
+
 use qkvet_prove::exact::{Exact, NoValue, Real};
 use serde::Serialize;
 
+use super::carried::{Carried, Off, Span};
 use super::chain::Chain;
-use super::entries::{all_stand_for, broken_laws, slips, wrong};
+use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
 use super::names::{Slip, Step};
 use super::written::{Entry, Written};
 use crate::counted::counted;
@@ -60,12 +63,16 @@ struct Bases {
     own: Chain,
     /// From the same way without rounding.
     unrounded: Chain,
+    /// From all that written decimals stand for, once there is a slip among them.
+    carried: Option<Carried>,
+    /// Whether each slip has a name that gives its numbers.
+    is_known: bool,
 }
 
 /// Checks a solution.
 pub fn check(written: &Written) -> CheckedSolution {
     let given = Chain::given(written);
-    let mut bases = Bases { truth: given.clone(), own: given.clone(), unrounded: given };
+    let mut bases = Bases { truth: given.clone(), own: given.clone(), unrounded: given, carried: None, is_known: true };
     let mut steps = Vec::new();
     for (step, entry) in &written.steps {
         let found = bases.step(*step, entry);
@@ -83,9 +90,14 @@ impl Bases {
         for chain in [&mut self.truth, &mut self.own, &mut self.unrounded] {
             chain.fill(step)?;
         }
+        if let Some(carried) = &mut self.carried {
+            carried.fill(step, &self.unrounded);
+        }
         let stated = entry.values();
         let right = self.truth.rows(step.formula());
-        let (found, exactly) = self.judge(step, entry)?;
+        let computed = self.carried.as_ref().and_then(|carried| carried.rows(step, &self.unrounded));
+        let (found, exactly) = self.judge(step, entry, computed.as_deref())?;
+        self.carry(step, entry, (found.1, exactly.as_deref()), computed);
         self.own.set(step, &stated);
         self.unrounded.set(step, exactly.as_ref().unwrap_or(&stated));
         // What is given beside a step, such as the scale, is the truth.
@@ -93,6 +105,32 @@ impl Bases {
             self.truth.set(step, &right?);
         }
         Ok(found)
+    }
+
+    /// Goes on with all that the numbers of a step stand for, once there is a slip.
+    fn carry(
+        &mut self,
+        step: Step,
+        entry: &Entry,
+        (slip, exactly): (Option<Slip>, Option<&[Vec<Real>]>),
+        computed: Option<Vec<Vec<Span>>>,
+    ) {
+        if self.carried.is_none() && slip.is_some() {
+            self.carried = Carried::of(&self.unrounded);
+        }
+        let Some(carried) = &mut self.carried else { return };
+        match (slip, exactly) {
+            // Numbers that came from rounded ones may look right.
+            (Some(Slip::EarlyRounding), _) => carried.set(step, entry, None, Off::HalfUnit),
+            // Another slip may give the same digits.
+            (Some(_), Some(value)) => return carried.set_for(step, entry, value),
+            _ => {
+                let computed = computed.or_else(|| carried.rows(step, &self.unrounded));
+                let off = if slip == Some(Slip::NotNearest) { Off::Unit } else { Off::HalfUnit };
+                carried.set(step, entry, computed.as_deref(), off);
+            }
+        }
+        self.is_known &= slip.is_none() || carried.is_known();
     }
 
     /// What can be said of a step whose right value has no exact form here: whether it breaks a law, and whether it follows from what
@@ -103,6 +141,9 @@ impl Bases {
         let stated = entry.values();
         self.own.set(step, &stated);
         self.unrounded.set(step, &stated);
+        if let Some(carried) = &mut self.carried {
+            carried.set(step, entry, None, Off::HalfUnit);
+        }
         let extents = own.as_ref().ok().and_then(|own| other_extents(entry, own));
         match own {
             _ if !laws.is_empty() => (Found::Slip, Some(Slip::Arithmetic), laws),
@@ -121,6 +162,7 @@ impl Bases {
         &self,
         step: Step,
         entry: &Entry,
+        computed: Option<&[Vec<Span>]>,
     ) -> Result<((Found, Option<Slip>, Vec<String>), Option<Vec<Vec<Real>>>), NoValue> {
         let formula = step.formula();
         let right = self.truth.rows(formula)?;
@@ -133,15 +175,33 @@ impl Bases {
             };
             return Ok((found, Some(exactly)));
         }
-        let own = self.own.rows(formula);
-        if own.as_ref().is_ok_and(|own| all_stand_for(entry, own)) {
-            let says = std::iter::once("numbers were rounded before going on".to_owned());
-            let says = says.chain(from_rounded(entry, &exactly)).collect();
-            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
-        }
+        let decimals = entry.decimals();
+        let follows = |i: usize, j: usize| {
+            let span = computed.and_then(|rows| rows.get(i)?.get(j));
+            span.is_some_and(|span| span.meets(&entry.rows[i][j], decimals))
+        };
+        let wrong_in = |rows: &[Vec<Real>]| wrong(entry, rows).into_iter().filter(|(i, j)| !follows(*i, *j));
+        let fits = other_extents(entry, &exactly).is_none();
         if all_stand_for(entry, &right) {
-            let says = vec!["right, though it does not follow from what is written before it".to_owned()];
-            return Ok(((Found::Right, None, says), Some(right)));
+            let is_told = !fits || wrong_in(&exactly).next().is_some();
+            let says = is_told.then(|| "right, though it does not follow from what is written before it".to_owned());
+            return Ok(((Found::Right, None, says.into_iter().collect()), Some(right)));
+        }
+        // Entries that are right, or may follow, are no slip.
+        let from_truth: HashSet<_> = wrong(entry, &right).into_iter().collect();
+        let unlike: Vec<_> = wrong(entry, &exactly).into_iter().filter(|at| from_truth.contains(at)).collect();
+        let accused =
+            |rows: &[Vec<Real>]| -> Vec<(usize, usize)> { wrong_in(rows).filter(|at| unlike.contains(at)).collect() };
+        let own = self.own.rows(formula);
+        let is_rounded = own.as_ref().is_ok_and(|own| all_stand_for(entry, own));
+        let is_seen = is_rounded && self.is_known && !unlike.is_empty();
+        if fits && !is_seen && accused(&exactly).is_empty() {
+            return Ok(((Found::Follows, None, vec!["follows from the steps before it".to_owned()]), None));
+        }
+        if is_rounded {
+            let says = std::iter::once("numbers were rounded before going on".to_owned());
+            let says = says.chain(from_rounded(entry, &exactly, &unlike)).collect();
+            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
         }
         if let Some((slip, says, value)) = self.named(step, entry, &exactly) {
             let says = std::iter::once(says).chain(broken_laws(step, entry, &self.own)).collect();
@@ -151,7 +211,7 @@ impl Bases {
         if let Some((what, places)) = self.rounded_unseen(step, entry) {
             let decimals = counted(places, "decimal");
             let says = std::iter::once(format!("numbers were rounded before going on: {what} to {decimals}"));
-            let says = says.chain(from_rounded(entry, &exactly)).collect();
+            let says = says.chain(from_rounded(entry, &exactly, &unlike)).collect();
             return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
         }
         let laws = broken_laws(step, entry, &self.own);
@@ -159,9 +219,9 @@ impl Bases {
             return Ok(((Found::Slip, Some(Slip::Extents), vec![says]), None));
         }
         // The fewest wrong entries say most.
-        let mut best = (wrong(entry, &exactly), &exactly, &self.unrounded);
+        let mut best = (accused(&exactly), &exactly, &self.unrounded);
         for (rows, chain) in own.as_ref().ok().map(|own| (own, &self.own)).into_iter().chain([(&right, &self.truth)]) {
-            let at = wrong(entry, rows);
+            let at = accused(rows);
             if at.len() < best.0.len() {
                 best = (at, rows, chain);
             }
@@ -209,9 +269,10 @@ impl Bases {
 }
 
 /// The first entry that shows rounded numbers before it.
-fn from_rounded(entry: &Entry, exactly: &[Vec<Real>]) -> Option<String> {
-    let (i, j) = *wrong(entry, exactly).first()?;
-    let (written, right) = (&entry.rows[i][j].text, exactly[i][j].digits(entry.decimals().unwrap_or(0)));
+fn from_rounded(entry: &Entry, exactly: &[Vec<Real>], unlike: &[(usize, usize)]) -> Option<String> {
+    let (i, j) = *unlike.first()?;
+    let x = &entry.rows[i][j];
+    let (written, right) = (&x.text, beside(&exactly[i][j], x, entry.decimals()));
     let place = format!("entry ({}, {})", i + 1, j + 1);
     Some(format!("{place}: {written} comes from rounded numbers, {right} from unrounded ones"))
 }

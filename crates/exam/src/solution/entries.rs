@@ -2,11 +2,12 @@
 
 use qkvet_prove::exact::{Exact, Real};
 
+use super::carried::radius;
 use super::chain::Chain;
 use super::exchanged::exchanged;
 use super::names::{Slip, Step};
 use super::written::Entry;
-use crate::given::{Form, Stated, half_unit, is_within};
+use crate::given::{Form, Stated, is_within};
 
 /// Whether a written number stands for a value: digits within half a unit of the last, everything else exactly.
 pub(super) fn stands_for(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
@@ -47,12 +48,32 @@ pub(super) fn wrong(entry: &Entry, rows: &[Vec<Real>]) -> Vec<(usize, usize)> {
     wrong
 }
 
-/// A value to read: exact if it is rational and short, else in decimals.
-pub(super) fn shown(x: &Real) -> String {
-    match x.plain().ok().and_then(Exact::rational).map(|x| x.to_string()) {
-        Some(text) if text.len() <= 8 => text,
-        _ => x.digits(4),
+/// A value to read beside a written number: in decimals, as many as it has and so many that they differ, beside decimals; else exact, if
+/// it is rational and short.
+pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> String {
+    let places = match x.form {
+        Form::Decimal(0) => decimals,
+        Form::Decimal(places) => Some(places),
+        Form::Expression => None,
+    };
+    let exact = || value.plain().ok().and_then(Exact::rational).map(|x| x.to_string()).filter(|text| text.len() <= 8);
+    match (places, exact()) {
+        (None, Some(text)) => text,
+        (places, _) => {
+            let least = places.unwrap_or(4);
+            let differs = |text: &String| Stated::read(text).is_ok_and(|read| !read.is(&x.value));
+            let texts = (least..=least.max(40)).map(|places| value.digits(places));
+            texts.clone().find(differs).or_else(|| texts.clone().next()).unwrap_or_default()
+        }
     }
+}
+
+/// Whether a number was cut off or rounded the other way: it is less than a unit of its last digit from the value.
+fn is_cut(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
+    let half = radius(x, decimals);
+    let unit = Real::from(&half + &half);
+    let less = |x: &Real, y: &Real| Some(x.compare(&y.plus(&unit).ok()?).ok()?.is_lt());
+    less(&x.value, value) == Some(true) && less(value, &x.value) == Some(true)
 }
 
 /// What is wrong in the entries at `wrong`, of which `right` has the right ones.
@@ -65,6 +86,14 @@ pub(super) fn slips(
 ) -> (Slip, Vec<String>) {
     let decimals = entry.decimals();
     let is = |i: usize, j: usize, value: &Real| stands_for(&entry.rows[i][j], value, decimals);
+    let told = |(i, j): (usize, usize)| {
+        let x = &entry.rows[i][j];
+        format!("entry ({}, {}): expected {}, got {}", i + 1, j + 1, beside(&right[i][j], x, decimals), x.text)
+    };
+    if wrong.iter().all(|(i, j)| is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals)) {
+        let says = wrong.iter().map(|at| format!("not rounded to the nearest in {}", told(*at)));
+        return (Slip::NotNearest, shortened(says.collect()));
+    }
     let (n, m) = (right.len(), right.first().map_or(0, Vec::len));
     if n == m && n > 1 && (0..n).all(|i| (0..n).all(|j| is(i, j, &right[j][i]))) {
         return (Slip::Transposed, vec!["rows and columns are exchanged".to_owned()]);
@@ -79,42 +108,66 @@ pub(super) fn slips(
     if let Some(says) = exchanged(step, entry, right, chain) {
         return (Slip::EntriesExchanged, vec![says]);
     }
+    let causes: Vec<Vec<(Slip, String)>> =
+        wrong.iter().map(|(i, j)| causes(step, chain, &right[*i][*j], (*i, *j), &|other| is(*i, *j, other))).collect();
+    // Beside an entry that has no cause of its own, those of others are guesses.
+    let perhaps = if causes.iter().any(Vec::is_empty) { "perhaps " } else { "" };
     let mut kinds = Vec::new();
     let mut says = Vec::new();
-    for (i, j) in wrong.iter().copied() {
-        let place = format!("entry ({}, {})", i + 1, j + 1);
-        let (written, value) = (&entry.rows[i][j].text, &right[i][j]);
-        let told = format!("expected {}, got {written}", shown(value));
-        if value.negated().is_ok_and(|other| is(i, j, &other)) {
-            kinds.push(Slip::SignError);
-            says.push(format!("sign error in {place}: {told}"));
-        } else if let Some((kind, what)) = term(step, chain, value, (i, j), &|other| is(i, j, other)) {
-            kinds.push(kind);
-            says.push(format!("{what} in {place}: {told}"));
-        } else {
+    for (at, causes) in wrong.iter().zip(&causes) {
+        let what: Vec<&str> = causes.iter().map(|(_, what)| what.as_str()).collect();
+        says.push(match what[..] {
+            [] => format!("another value in {}", told(*at)),
+            _ => format!("{perhaps}{} in {}", what.join(" or "), told(*at)),
+        });
+        kinds.extend(causes.iter().map(|(kind, _)| *kind));
+        if causes.is_empty() {
             kinds.push(Slip::Arithmetic);
-            says.push(format!("another value in {place}: {told}"));
         }
     }
+    let first = kinds.first().copied().unwrap_or(Slip::Arithmetic);
+    (if kinds.iter().all(|kind| *kind == first) { first } else { Slip::Arithmetic }, shortened(says))
+}
+
+fn shortened(mut says: Vec<String>) -> Vec<String> {
     if says.len() > 6 {
         let more = says.len() - 5;
         says.truncate(5);
         says.push(format!("and {more} entries more"));
     }
-    let first = kinds.first().copied().unwrap_or(Slip::Arithmetic);
-    (if kinds.iter().all(|kind| *kind == first) { first } else { Slip::Arithmetic }, says)
+    says
 }
 
-/// A term of a product that has the other sign, is missing, or is there twice.
-fn term(
+/// What alone explains an entry: its sign, or a term of a product that has the other sign, is missing, or is there twice. More than
+/// two that fit explain nothing.
+fn causes(
+    step: Step,
+    chain: &Chain,
+    value: &Real,
+    at: (usize, usize),
+    is: &dyn Fn(&Real) -> bool,
+) -> Vec<(Slip, String)> {
+    if value.negated().is_ok_and(|other| is(&other)) {
+        return vec![(Slip::SignError, "sign error".to_owned())];
+    }
+    let mut causes = terms(step, chain, value, at, is).unwrap_or_default();
+    if causes.len() > 2 {
+        causes.clear();
+    }
+    causes
+}
+
+/// Terms that explain an entry.
+fn terms(
     step: Step,
     chain: &Chain,
     value: &Real,
     (i, j): (usize, usize),
     is: &dyn Fn(&Real) -> bool,
-) -> Option<(Slip, String)> {
+) -> Option<Vec<(Slip, String)>> {
     let (left, right) = step.factors()?;
     let (left, right) = (chain.rows(left).ok()?, chain.rows(right).ok()?);
+    let mut causes = Vec::new();
     for (k, (x, y)) in left.get(i)?.iter().zip(right.iter().filter_map(|row| row.get(j))).enumerate() {
         let term = x.times(y).ok()?;
         if term.compare(&0.into()).ok()?.is_eq() {
@@ -128,11 +181,11 @@ fn term(
             (Slip::TermError, value.plus(&term).ok()?, "twice the term"),
         ] {
             if is(&other) {
-                return Some((kind, format!("{what} {}", k + 1)));
+                causes.push((kind, format!("{what} {}", k + 1)));
             }
         }
     }
-    None
+    Some(causes)
 }
 
 /// Laws that the written numbers break, whatever they were made from.
@@ -194,14 +247,19 @@ fn row_laws(entry: &Entry) -> Vec<String> {
         for x in row {
             let Ok(next) = sum.plus(&x.value) else { return says };
             sum = next;
-            most = match x.form {
-                Form::Decimal(0) => &most + &decimals.map_or(Exact::from(0), half_unit),
-                Form::Decimal(decimals) => &most + &half_unit(decimals),
-                Form::Expression => most,
-            };
+            most = &most + &radius(x, decimals);
         }
         if !is_within(&sum, &1.into(), &most) {
-            says.push(format!("row {} sums to {}, not to 1", i + 1, shown(&sum)));
+            // A sum of decimals has the digits of the longest.
+            let longest = row.iter().max_by_key(|x| match x.form {
+                Form::Decimal(places) => places,
+                Form::Expression => usize::MAX,
+            });
+            let sum = longest.map(|x| match x.form {
+                Form::Decimal(places) => sum.digits(places),
+                Form::Expression => beside(&sum, x, None),
+            });
+            says.push(format!("row {} sums to {}, not to 1", i + 1, sum.unwrap_or_default()));
         }
     }
     says

@@ -51,6 +51,8 @@ pub enum Slip {
     TermError,
     /// Two entries are exchanged.
     EntriesExchanged,
+    /// Cut off, or rounded the other way, in the last digit.
+    NotNearest,
     /// Another value.
     Arithmetic,
     /// Numbers were rounded before going on.

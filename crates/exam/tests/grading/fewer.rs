@@ -69,6 +69,11 @@ fn fewer_digits_earn_only_what_they_tell() {
         ("1b: 0.0", 0.0, "another value"),
         ("1b: 0.00", 0.0, "another value"),
         ("1b: 0.01", 1.5, "right, but to 2 decimals where 3 are asked"),
+        // The last digit cut off: the one before it is right.
+        ("1c: 0.8259", 2.25, "right, but to 4 decimals where 6 are asked"),
+        ("1c: 0.8260", 2.25, "right, but to 3 decimals where 6 are asked"),
+        ("1c: 0.8256", 0.0, "another value"),
+        ("1c: 1", 0.0, "fewer than half of the decimals asked"),
         ("1c: 0.8", 0.0, "fewer than half of the decimals asked"),
         ("1c: 0.83", 0.0, "fewer than half of the decimals asked"),
         ("1c: 0.826", 2.25, "right, but to 3 decimals where 6 are asked"),
@@ -104,10 +109,18 @@ fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
         ("[0.9902, 1.9913, 0.70, 0.9997]", 3.0, coarse),
         ("[0.9902, 1.99, 0.7, 0.9997]", 3.0, coarse),
         // Zeros that are not right are not taken for dropped ones.
-        ("[0.9902, 1.9913, 0.7012, 1]", 1.5, "another value in (1, 4)"),
+        ("[0.9902, 1.9913, 0.7012, 1]", 1.5, "fewer than half of the decimals asked in (1, 4)"),
         ("[0.9902, 1.9913, 0.7, 0.9997]", 1.5, "fewer than half of the decimals asked in (1, 3)"),
-        ("[0.99, 1.99, 0.8, 1.00]", 0.0, "another value"),
-        ("[0.99, 2.0, 0.7, 1.0]", 0.0, "fewer decimals than asked in (1, 1)"),
+        (
+            "[0.99, 1.99, 0.8, 1.00]",
+            1.13,
+            "3 of 4 entries are right, though not to all digits asked; another value in (1, 3)",
+        ),
+        (
+            "[0.99, 2.0, 0.7, 1.0]",
+            1.13,
+            "though not to all digits asked; fewer than half of the decimals asked in (1, 2)",
+        ),
         ("[1.0, 2.0, 0.7, 1.0]", 0.0, "fewer than half of the decimals asked"),
     ] {
         let all = graded(&grader, &format!("  1h: {answer}\n"));

@@ -1,5 +1,6 @@
 //! Submissions of all kinds against keys: what is right, what earns a part of the points, and what cannot be read.
 
+mod computed;
 mod fewer;
 mod follows;
 mod notations;
@@ -114,10 +115,11 @@ fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_nam
                 let one = graded(&grader, &format!("  {name}: {}\n", matrix(&mistake.numbers.rows)));
                 let part = part(&one, &name);
                 assert_eq!(part.mistake.as_deref(), Some(mistake.says.as_str()), "{id}: {part:?}");
-                assert!(
-                    (part.points - f64::from(part.of) / 2.0).abs() < 0.01 && part.verdict == Verdict::Partial,
-                    "{part:?}"
-                );
+                // An option is ticked, and whoever guesses ticks one too.
+                let is_option = matches!(&keyed.answer, Answer::Numbers { choices, .. } if !choices.is_empty());
+                let (points, verdict) =
+                    if is_option { (0.0, Verdict::Wrong) } else { (f64::from(part.of) / 2.0, Verdict::Partial) };
+                assert!((part.points - points).abs() < 0.01 && part.verdict == verdict, "{part:?}");
                 mistakes += 1;
             }
         }
@@ -184,9 +186,9 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1a: 0.7", Verdict::Wrong, 0.0, "fewer than half of the decimals asked"),
         ("1a: 0.71", Verdict::Partial, 3.0, "to 2 decimals where 3 are asked"),
         ("1a: 0.708", Verdict::Partial, 3.0, "last digit"),
-        ("1a: 0.70", Verdict::Wrong, 0.0, "another value"),
+        ("1a: 0.70", Verdict::Wrong, 0.0, "fewer than half of the decimals asked"),
         ("1a: 0.710", Verdict::Wrong, 0.0, "another value"),
-        ("1a: 1", Verdict::Wrong, 0.0, "another value"),
+        ("1a: 1", Verdict::Wrong, 0.0, "fewer than half of the decimals asked"),
         ("1a: -0.707", Verdict::Wrong, 0.0, "wrong sign"),
         ("1a: 1.707", Verdict::Partial, 1.0, "one too many"),
         ("1a: seven", Verdict::Unreadable, 0.0, "expected a number"),

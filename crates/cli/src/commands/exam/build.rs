@@ -4,8 +4,8 @@
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
-use std::path::Path;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_exam::build::{File, Request, build_each, strangers};
@@ -31,7 +31,7 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     if args.pdf && !HAS_PDF {
         return Err(ExamError::NoPdf.into());
     }
-    let mut written = Written { out, pdf: args.pdf, waiting: Vec::new(), begun: false, sheets: 0, keys: 0 };
+    let mut written = Written { out, pdf: args.pdf, waiting: Vec::new(), made: Vec::new(), sheets: 0, keys: 0 };
     // Large matrices take their time, which only who looks on has to know.
     let progress = Progress::new(true, !is_live());
     let mut variants = 1..=args.variants;
@@ -44,9 +44,9 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     let built = built.and_then(|()| written.finish());
     progress.end();
     if let Err(error) = built {
-        // Half an exam is none: the folders were made here, in one that was new or empty.
-        if written.begun {
-            let _ = ["student", "key"].map(|folder| fs::remove_dir_all(out.join(folder)));
+        // Half an exam is none; folders that another build made are left to it.
+        for folder in written.made {
+            let _ = fs::remove_dir_all(folder);
         }
         return Err(error);
     }
@@ -86,17 +86,20 @@ struct Written<'a> {
     pdf: bool,
     /// What has no PDF yet.
     waiting: Vec<Vec<File>>,
-    begun: bool,
+    /// The folders that were made here.
+    made: Vec<PathBuf>,
     sheets: usize,
     keys: usize,
 }
 
 impl Written<'_> {
     fn take(&mut self, files: Vec<File>) -> Result<(), Failure> {
-        if !self.begun {
-            self.begun = true;
+        if self.made.is_empty() {
+            make_folder(self.out, false)?;
             for folder in ["student", "key"] {
-                make_folder(&self.out.join(folder), folder == "key")?;
+                let folder = self.out.join(folder);
+                make_new_folder(&folder, folder.ends_with("key"))?;
+                self.made.push(folder);
             }
         }
         for file in &files {
@@ -125,13 +128,14 @@ impl Written<'_> {
 
 /// What is there is never written over.
 pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        let at = out.display();
-        return Err(Failure::Usage(format!(
-            "folder at {at}: expected a new or an empty one, got one with files in it"
-        )));
+    if !fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Ok(());
     }
-    Ok(())
+    let mut message = format!("folder at {}: expected a new or an empty one, got one with files in it", out.display());
+    if ["student", "key"].iter().any(|folder| out.join(folder).exists()) {
+        message += "\nhint: a build that was stopped leaves such a folder: remove it if it is one, or name another";
+    }
+    Err(Failure::Usage(message))
 }
 
 /// The problem set that is named, and the questions beside it.
@@ -139,12 +143,14 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
     let name = set.to_string_lossy();
     let id = |path: &str| path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")).map(str::to_owned);
     let embedded = |wanted: &str| built_in().find(|(path, _)| id(path).as_deref() == Some(wanted));
-    if !set.exists() {
+    // A folder called as a set, such as one that was built before, does not hide the set.
+    if !set.exists() || set.is_dir() {
         if let Some((path, text)) = embedded(&name) {
             return Ok((Source { path, text: text.to_owned() }, Vec::new()));
         }
         let known: Vec<String> = built_in().filter_map(|(path, _)| id(&path)).collect();
-        let message = format!("problem set `{name}`: expected a file or the id of a set, got neither");
+        let got = if set.is_dir() { "a folder" } else { "neither" };
+        let message = format!("problem set `{name}`: expected a file or the id of a set, got {got}");
         return Err(Failure::Usage(format!("{message}\nhint: known: {}", known.join(", "))));
     }
     let text = text_of(set)?;
@@ -172,8 +178,30 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
 
 /// A folder; a secret one only its owner can open.
 pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
+    folder_builder(secret)
+        .recursive(true)
+        .create(path)
+        .map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
+}
+
+/// The same, but one that is there already is an error: of two builds into one folder a single one goes on.
+fn make_new_folder(path: &Path, secret: bool) -> Result<(), Failure> {
+    folder_builder(secret).create(path).map_err(|error| {
+        let at = path.display();
+        Failure::Usage(match error.kind() {
+            ErrorKind::AlreadyExists => {
+                format!(
+                    "folder at {at}: expected none, got one of another build\nhint: give each build its own `--out`"
+                )
+            }
+            _ => format!("folder {at}: {error}"),
+        })
+    })
+}
+
+fn folder_builder(secret: bool) -> fs::DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are of Unix"))]
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     if secret {
         use std::os::unix::fs::DirBuilderExt;
@@ -181,7 +209,7 @@ pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
     }
     #[cfg(not(unix))]
     let _ = secret;
-    builder.create(path).map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
+    builder
 }
 
 /// A new file; a secret one only its owner can read.

@@ -1,0 +1,164 @@
+//! How numbers that were stated stand to the right ones.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use qkvet_prove::exact::Real;
+
+use crate::given::{Form, Stated, ends_within, half_unit, is_within};
+
+/// How a number stands to the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is that number.
+    Exact,
+    /// It is at most half a unit of the last asked digit away.
+    Rounded,
+    /// It is right to so many decimals, which are fewer than asked, but at least half of them.
+    Coarse(usize),
+    /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer is.
+    Vague(usize),
+    /// It is less than a unit of the last asked digit away, and the right one goes on behind that digit.
+    LastDigit,
+    /// It is another number.
+    Off,
+}
+
+impl Fit {
+    pub(super) fn is_right(self) -> bool {
+        matches!(self, Self::Exact | Self::Rounded)
+    }
+
+    /// Whether it is right as far as it goes, and goes far enough to say something.
+    pub(super) fn is_about(self) -> bool {
+        !matches!(self, Self::Vague(_) | Self::Off)
+    }
+}
+
+/// Fewest decimals that earn something where an exact value is asked.
+const FEWEST: usize = 2;
+
+/// Compares a number with the right one, of which `places` decimals are asked, or the exact value.
+pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
+    if x.is(right) || places.is_none() && is_computed(x, right) {
+        return Fit::Exact;
+    }
+    if places.is_some_and(|places| x.is_near(right, places)) {
+        return Fit::Rounded;
+    }
+    // 0 tells nothing of a number that is not 0.
+    if x.is(&Real::from(0)) {
+        return Fit::Off;
+    }
+    let Form::Decimal(stated) = x.form else { return Fit::Off };
+    let last = places.map_or(stated, |places| stated.min(places));
+    // What ends there is not rounded, so that no way to round it gives its neighbors.
+    let is_cut = || {
+        let unit = &half_unit(last) + &half_unit(last);
+        !ends_within(right, last) && is_within(&x.value, right, &unit)
+    };
+    match places {
+        Some(places) if stated >= places => {
+            if is_cut() {
+                Fit::LastDigit
+            } else {
+                Fit::Off
+            }
+        }
+        _ if x.is_near(right, stated) => right_to(stated, places),
+        // The last digit was cut off where it should have been rounded: the one before it is right.
+        _ if stated > 1 && is_cut() => right_to(stated - 1, places),
+        _ => Fit::Off,
+    }
+}
+
+/// What so many right decimals are, which are fewer than asked.
+fn right_to(stated: usize, places: Option<usize>) -> Fit {
+    let is_enough = places.map_or(stated >= FEWEST, |places| 2 * stated >= places);
+    if is_enough { Fit::Coarse(stated) } else { Fit::Vague(stated) }
+}
+
+/// Digits that binary64 holds of any number.
+const DIGITS: usize = 15;
+
+/// Whether an exact number was written as programs print it: with at least 15 digits, all of which are right.
+fn is_computed(x: &Stated, right: &Real) -> bool {
+    let Form::Decimal(stated) = x.form else { return false };
+    let mantissa = x.text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let significant = digits.trim_start_matches('0').len();
+    let Some(more) = significant.checked_sub(DIGITS) else { return false };
+    stated >= more && x.is_near(right, stated - more)
+}
+
+/// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of `rows`.
+///
+/// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two decimals.
+pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> Vec<Fit> {
+    let decimals = given.iter().flatten().filter_map(|x| match x.form {
+        Form::Decimal(stated) => Some(stated),
+        Form::Expression => None,
+    });
+    let decimals: BTreeSet<usize> = decimals.collect();
+    let pairs = || rows.iter().flatten().zip(given.iter().flatten());
+    let mut fits: Vec<Fit> = pairs().map(|(right, x)| fit(&padded(x, right, &decimals), right, places)).collect();
+    // 0.00 for 0.0017 tells something where most entries are told so.
+    let coarsest = fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
+    if let Some(stated) = coarsest
+        && 2 * fits.iter().filter(|fit| fit.is_about()).count() >= fits.len()
+    {
+        for (fit, (right, x)) in fits.iter_mut().zip(pairs()) {
+            if *fit == Fit::Off && x.is(&Real::from(0)) && x.is_near(right, stated) {
+                *fit = Fit::Coarse(stated);
+            }
+        }
+    }
+    fits
+}
+
+/// A number with zeros at its end, so that it has as many decimals as another entry has, if it is right to these.
+fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a, Stated> {
+    let Form::Decimal(stated) = x.form else { return Cow::Borrowed(x) };
+    let mut more = decimals.iter().rev().copied().take_while(|decimals| *decimals > stated);
+    match more.find(|decimals| x.is_near(right, *decimals)) {
+        Some(decimals) => Cow::Owned(Stated { form: Form::Decimal(decimals), ..x.clone() }),
+        None => Cow::Borrowed(x),
+    }
+}
+
+/// Whether an answer is right as far as it goes, however little that is.
+pub(super) fn is_about(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> bool {
+    rows.len() == given.len()
+        && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
+        && fits(given, rows, places).iter().all(|fit| *fit != Fit::Off)
+}
+
+/// Whether at least half of the entries are right.
+pub(super) fn is_half_right(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> bool {
+    let pairs = || rows.iter().flatten().zip(given.iter().flatten());
+    2 * pairs().filter(|(right, x)| fit(x, right, places).is_right()).count() >= pairs().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No rounding makes another number of one that ends where it is asked for.
+    #[test]
+    fn the_last_digit_is_one_of_two_only_where_the_number_goes_on() {
+        for (x, right, expected) in [
+            ("0.0029", "0.003", Fit::Rounded),
+            ("0.002", "0.003", Fit::Off),
+            ("0.004", "0.003", Fit::Off),
+            ("0.0021", "0.003", Fit::Off),
+            ("0.707", "sqrt(2)/2", Fit::Rounded),
+            ("0.708", "sqrt(2)/2", Fit::LastDigit),
+            ("0.333", "1/3", Fit::Rounded),
+            ("0.334", "1/3", Fit::LastDigit),
+            ("0.332", "1/3", Fit::Off),
+        ] {
+            let right = Stated::read(right).unwrap().value;
+            assert_eq!(fit(&Stated::read(x).unwrap(), &right, Some(3)), expected, "{x}");
+        }
+    }
+}
