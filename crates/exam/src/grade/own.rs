@@ -38,6 +38,9 @@ pub(super) struct Carried {
     pub(super) is_rounded: bool,
 }
 
+/// The rows of a part with these values in the place of the right ones.
+type RowsWith<'a> = &'a dyn Fn(&IndexMap<String, Value>) -> Option<Vec<Vec<Real>>>;
+
 /// Own steps, in the order of the parts.
 #[derive(Default)]
 pub(super) struct Own {
@@ -94,7 +97,7 @@ impl Own {
     pub(super) fn carried(
         &self,
         asked: &[&str],
-        rows_with: &dyn Fn(&IndexMap<String, Value>) -> Option<Vec<Vec<Real>>>,
+        rows_with: RowsWith<'_>,
     ) -> Vec<Carried> {
         let is_asked = |step: &&Step| asked.contains(&step.name.as_str());
         let of =
