@@ -1,7 +1,7 @@
 //! Worked solutions: clean ones have no slip, and a slip is found in its step.
 
 use qkvet_exam::generate::Stream;
-use qkvet_exam::solution::{CheckedSolution, Found, Slip, TEMPLATE, Written, check};
+use qkvet_exam::solution::{CheckedSolution, CheckedStep, Found, Slip, TEMPLATE, Written, check};
 
 type Matrix = Vec<Vec<f64>>;
 
@@ -217,6 +217,8 @@ fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
         let Some(place) = place else { continue };
         tried += 1;
         let result = checked(&slipped);
+        let is_silent = |step: &&CheckedStep| step.found == Found::Slip && step.says.is_empty();
+        assert!(!result.steps.iter().any(|step| is_silent(&step)), "{slipped}\n{result:?}");
         *kinds.entry(format!("{wrong:?}")).or_insert(0) += 1;
         if result.first == Some(place) {
             found += 1;

@@ -243,7 +243,8 @@ def _truths(x):
 "#;
 
 /// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat list as the only row or column, text
-/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share; of exact values 15 digits, as floats have.
+/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share; of exact values what is at most half a
+/// unit of the 15th digit away, as floats are.
 const NUMBERS: &str = r#"from fractions import Fraction
 import math
 import re
@@ -267,11 +268,13 @@ def _rows(x):
     if not any(isinstance(row, list) for row in x):
         x = [[y] for y in x] if len(_key[0]) == 1 else [x]
     return [row if isinstance(row, list) else [row] for row in x]
+def _half(k):
+    return Fraction(10) ** (math.floor(math.log10(abs(k))) - 14) / 2 if k else 0
 def _hits(key):
     if [len(row) for row in key] != [len(row) for row in _given]:
         return []
     pairs = [(_number(x), k) for row, own in zip(_given, key) for x, k in zip(row, own)]
-    return [x is not None and abs(x - Fraction(k)) <= (Fraction(t) or abs(Fraction(k)) / 10**15) for x, (k, t) in pairs]
+    return [x is not None and abs(x - Fraction(k)) <= (Fraction(t) or _half(Fraction(k))) for x, (k, t) in pairs]
 def _earned():
     hits = _hits(_key)
     if hits and all(hits):

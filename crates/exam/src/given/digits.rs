@@ -42,11 +42,6 @@ pub fn with_unit(text: &str) -> Option<(&str, &str)> {
 
 /// Text without a name and a sign before it: of `s = 4/25`, `x ≈ 2` and `≈ 3.350` what is behind the sign.
 pub fn unlabelled(text: &str) -> &str {
-    // An answer to "at most" may say so.
-    let bare = text.trim_start().trim_start_matches(['≤', '≥', '<', '>']);
-    if bare.len() < text.trim_start().len() && Stated::read(bare).is_ok() {
-        return bare;
-    }
     let is_sign = |c: char| matches!(c, '=' | '≈' | '≃' | '≅' | '~');
     let (start, end) = match text.split_once("\\approx") {
         Some(parts) => parts,

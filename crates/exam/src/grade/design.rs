@@ -198,8 +198,10 @@ fn indexed(given: &Node, names: &[&str]) -> Option<String> {
                 word.strip_prefix(|c: char| c.is_ascii_alphabetic()).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
             digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
         };
-        // `10k_3` is one word of a number and a name.
-        let mut bare = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
+        // `10k_3` is one word of a number and a name, `1e3` is a number.
+        let is_power = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && Stated::read(word).is_ok();
+        let mut bare =
+            words.filter(|word| !is_power(word)).map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
         bare.find(|word| is_indexed(word) && !names.contains(word)).map(str::to_owned)
     };
     match given {

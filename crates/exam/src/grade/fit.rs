@@ -55,8 +55,9 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
     // What ends there is not rounded, so that no way to round it gives its neighbors.
     let is_cut = || {
         let unit = &half_unit(last) + &half_unit(last);
-        !ends_within(right, last) && is_within(&x.value, right, &unit)
+        ends_within(&x.value, last) && !ends_within(right, last) && is_within(&x.value, right, &unit)
     };
+    let vanishes = |places: usize| is_within(right, &Real::from(0), &half_unit(places));
     match places {
         Some(places) if stated >= places => {
             if is_cut() {
@@ -67,7 +68,7 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
         }
         _ if x.is_near(right, stated) => right_to(stated, places),
         // The last digit was cut off where it should have been rounded: the one before it is right.
-        _ if stated > 1 && is_cut() => right_to(stated - 1, places),
+        _ if stated > 1 && is_cut() && !vanishes(stated - 1) => right_to(stated - 1, places),
         _ => Fit::Off,
     }
 }
@@ -78,17 +79,16 @@ fn right_to(stated: usize, places: Option<usize>) -> Fit {
     if is_enough { Fit::Coarse(stated) } else { Fit::Vague(stated) }
 }
 
-/// Digits that binary64 holds of any number.
+/// Digits of any number that the nearest of binary64 has.
 const DIGITS: usize = 15;
 
-/// Whether an exact number was written as programs print it: with at least 15 digits, all of which are right.
+/// Whether an exact number was written as programs print it: what is stated is at most half a unit of the 15th digit from it. The
+/// nearest of binary64 is nearer, and what a few roundings on the way leave is mostly near enough.
 fn is_computed(x: &Stated, right: &Real) -> bool {
     let Form::Decimal(stated) = x.form else { return false };
-    let mantissa = x.text.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let significant = digits.trim_start_matches('0').len();
-    let Some(more) = significant.checked_sub(DIGITS) else { return false };
-    stated >= more && x.is_near(right, stated - more)
+    let shown = x.value.digits(stated);
+    let digits = shown.chars().filter(char::is_ascii_digit).skip_while(|c| *c == '0').count();
+    digits > 0 && (stated + DIGITS).checked_sub(digits).is_some_and(|places| x.is_near(right, places))
 }
 
 /// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of `rows`.
@@ -108,7 +108,8 @@ pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usi
         && 2 * fits.iter().filter(|fit| fit.is_about()).count() >= fits.len()
     {
         for (fit, (right, x)) in fits.iter_mut().zip(pairs()) {
-            if *fit == Fit::Off && x.is(&Real::from(0)) && x.is_near(right, stated) {
+            let is_coarse = matches!(x.form, Form::Decimal(own) if own <= stated);
+            if *fit == Fit::Off && is_coarse && x.is(&Real::from(0)) && x.is_near(right, stated) {
                 *fit = Fit::Coarse(stated);
             }
         }

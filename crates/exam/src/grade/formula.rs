@@ -143,6 +143,7 @@ fn plain(text: &str) -> String {
 
 fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
+    let (mut depth, mut methods) = (0_i32, Vec::new());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut used = c.len_utf8();
@@ -172,19 +173,55 @@ fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
             }
             '.' if let Some(method) = [".dot(", ".matmul("].into_iter().find(|method| rest.starts_with(method)) => {
                 used = method.len() - 1;
+                // `A.dot(B).T` is the transpose of the product: brackets go round both.
+                tokens.insert(receiver(&tokens), Token::Open('('));
                 tokens.push(Token::Sign('@'));
+                methods.push(depth);
             }
             '.' if let Some(method) = [".transpose()", ".t()"].into_iter().find(|method| rest.starts_with(method)) => {
                 used = method.len();
                 tokens.push(Token::Transpose);
             }
-            '(' | '[' => tokens.push(Token::Open(c)),
-            ')' | ']' => tokens.push(Token::Close(c)),
+            '(' | '[' => {
+                depth += 1;
+                tokens.push(Token::Open(c));
+            }
+            ')' | ']' => {
+                depth -= 1;
+                tokens.push(Token::Close(c));
+                if methods.last() == Some(&depth) {
+                    methods.pop();
+                    tokens.push(Token::Close(')'));
+                }
+            }
             c => tokens.push(Token::Sign(c)),
         }
         rest = &rest[used..];
     }
     Ok(tokens)
+}
+
+/// Where the last value begins: a name or what stands in brackets, with the function before them and transposes behind.
+fn receiver(tokens: &[Token]) -> usize {
+    let mut at = tokens.len();
+    while at > 0 && tokens[at - 1] == Token::Transpose {
+        at -= 1;
+    }
+    let mut open = 0_usize;
+    while at > 0 {
+        at -= 1;
+        match tokens[at] {
+            Token::Close(_) => open += 1,
+            Token::Open(_) => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            break;
+        }
+    }
+    let has_function = matches!(tokens.get(at), Some(Token::Open(_)))
+        && matches!(at.checked_sub(1).and_then(|before| tokens.get(before)), Some(Token::Word(_)));
+    if has_function { at - 1 } else { at }
 }
 
 /// A run of letters: a name, several names side by side, or a function.
@@ -289,6 +326,13 @@ mod tests {
         }
         for text in ["np.dot(X, W_Q)", "X.dot(W_Q)", "torch.matmul(X, W_Q)", "X.matmul(W_Q)", "np.matmul(X, W_Q)"] {
             same(text, "X @ W_Q");
+        }
+        same("K.dot(X.T).T", "(K @ X.T).T");
+        same("row(X, 1).dot(W_K) @ W", "(row(X, 1) @ W_K) @ W");
+        same("X.dot(W_Q.dot(W_K)) / 2", "(X @ (W_Q @ W_K)) / 2");
+        same("c * X.T.dot(K)", "c * (X.T @ K)");
+        for text in [".dot(X)", "X.dot(", "X.dot(K))", ")X.dot(K)"] {
+            let _ = read(text, &NAMES);
         }
         for text in ["X.dot(K.T)", "np.dot(X, np.transpose(K))", "X @ K.transpose()", "X.matmul(K.t())"] {
             same(text, "X @ K.T");

@@ -80,6 +80,12 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
     };
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
     let plain = match given {
+        // One number that is asked "at most" may say so.
+        Node::Text(text) if is_one => {
+            let text = unlabelled(text).trim_start();
+            let bare = text.strip_prefix('≤').or_else(|| text.strip_prefix("<="));
+            Some(Node::Text(bare.unwrap_or(text).to_owned()))
+        }
         Node::Text(text) => Some(Node::Text(unlabelled(text).to_owned())),
         _ => None,
     };
@@ -213,7 +219,7 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
             exact.is_some_and(|exact| fit(x, &exact, Some(places)).is_right())
                 || unsigned_zero(x.value.digits(places)) == *printed
         }
-        None => read_expression(exact).is_ok_and(|exact| x.is(&exact)),
+        None => read_expression(exact).is_ok_and(|exact| fit(x, &exact, None) == Fit::Exact),
     })
 }
 
@@ -315,7 +321,9 @@ impl Right<'_> {
         if let Some(carried) = carried.iter().find(|carried| carried.is_rounded && self.comes_from(carried, given)) {
             let says = "numbers were rounded before going on".to_owned();
             let told = format!("{says}: it comes from the answer to {} as it is written there", carried.from);
-            return Marked { mistake: Some(says), ..Marked::partial(self.credit.mistake, told) };
+            // Who answered the earlier part has no less for it.
+            let share = self.credit.mistake.max(self.some(&fits, given).share);
+            return Marked { mistake: Some(says), ..Marked::partial(share, told) };
         }
         self.coarse_mistake(given).unwrap_or_else(|| self.some(&fits, given))
     }
@@ -399,7 +407,7 @@ impl Right<'_> {
     fn follows_from(&self, right: &Real, x: &Stated) -> bool {
         match self.places {
             Some(places) => is_within(&x.value, right, &(&half_unit(places) + &half_unit(places))),
-            None => x.is(right),
+            None => fit(x, right, None) == Fit::Exact,
         }
     }
 

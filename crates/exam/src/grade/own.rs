@@ -94,11 +94,7 @@ impl Own {
     }
 
     /// What own steps make of a part that asks for the steps `asked`, by `rows_with`, which puts values in the place of the right ones.
-    pub(super) fn carried(
-        &self,
-        asked: &[&str],
-        rows_with: RowsWith<'_>,
-    ) -> Vec<Carried> {
+    pub(super) fn carried(&self, asked: &[&str], rows_with: RowsWith<'_>) -> Vec<Carried> {
         let is_asked = |step: &&Step| asked.contains(&step.name.as_str());
         let of =
             |kinds: &[Kind]| -> Vec<&Step> { self.steps.iter().filter(|step| kinds.contains(&step.kind)).collect() };

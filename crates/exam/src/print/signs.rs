@@ -5,24 +5,51 @@ pub(super) fn with_signs(text: &str, plain: impl Fn(char) -> String) -> String {
     let mut all = String::new();
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        let Some(first) = raised(c) else {
-            all += &sign(c).map_or_else(|| plain(c), |sign| format!("${sign}$"));
-            continue;
+        let (mark, of): (char, fn(char) -> Option<&'static str>) = match (raised(c), lowered(c)) {
+            (Some(_), _) => ('^', raised),
+            (None, Some(_)) => ('_', lowered),
+            (None, None) => {
+                all += &sign(c).map_or_else(|| plain(c), |sign| format!("${sign}$"));
+                continue;
+            }
         };
         // Two exponents side by side are one: each on its own would stand in a formula of its own.
-        let mut exponent = first.to_owned();
+        let mut script = of(c).unwrap_or_default().to_owned();
         let mut length = 1;
-        while let Some(next) = rest.peek().copied().and_then(raised) {
-            if exponent.ends_with(|c: char| c.is_ascii_alphabetic()) {
-                exponent.push(' ');
+        while let Some(next) = rest.peek().copied().and_then(of) {
+            if script.ends_with(|c: char| c.is_ascii_alphabetic()) {
+                script.push(' ');
             }
-            exponent += next;
+            script += next;
             length += 1;
             rest.next();
         }
-        all += &if length == 1 { format!("$^{exponent}$") } else { format!("$^{{{exponent}}}$") };
+        all += &if length == 1 { format!("${mark}{script}$") } else { format!("${mark}{{{script}}}$") };
     }
     all
+}
+
+fn lowered(c: char) -> Option<&'static str> {
+    Some(match c {
+        '₀' => "0",
+        '₁' => "1",
+        '₂' => "2",
+        '₃' => "3",
+        '₄' => "4",
+        '₅' => "5",
+        '₆' => "6",
+        '₇' => "7",
+        '₈' => "8",
+        '₉' => "9",
+        '₊' => "+",
+        '₋' => "-",
+        'ᵢ' => "i",
+        'ⱼ' => "j",
+        'ₖ' => "k",
+        'ₙ' => "n",
+        'ₘ' => "m",
+        _ => return None,
+    })
 }
 
 fn raised(c: char) -> Option<&'static str> {
@@ -41,7 +68,10 @@ fn raised(c: char) -> Option<&'static str> {
         '⁻' => "-",
         'ⁱ' => "i",
         'ⁿ' => "n",
+        'ᵏ' => "k",
         'ᵀ' => r"\top",
+        '′' => r"\prime",
+        '″' => r"\prime\prime",
         _ => return None,
     })
 }
@@ -110,6 +140,19 @@ fn sign(c: char) -> Option<&'static str> {
         'ℤ' => r"\mathbb{Z}",
         '𝔼' => r"\mathbb{E}",
         '½' => r"\tfrac12",
+        '⅓' => r"\tfrac13",
+        '¼' => r"\tfrac14",
+        '¾' => r"\tfrac34",
+        '∥' => r"\parallel",
+        '≅' => r"\cong",
+        '≃' => r"\simeq",
+        '∣' => r"\mid",
+        '≲' => r"\lesssim",
+        '≳' => r"\gtrsim",
+        '⟶' => r"\longrightarrow",
+        '∗' => "*",
+        '⋯' => r"\cdots",
+        '⋮' => r"\vdots",
         c => return greek(c),
     })
 }
@@ -183,6 +226,7 @@ mod tests {
         let shown = |text: &str| with_signs(text, |c| c.to_string());
         assert_eq!(shown("10⁻² ≪ x²"), "10$^{-2}$ $\\ll$ x$^2$");
         assert_eq!(shown("Aᵀ²"), "A$^{\\top 2}$");
+        assert_eq!(shown("x₁₂ + y₃"), "x$_{12}$ + y$_3$");
         let greek: String = ('Α'..='Ω').chain('α'..='ω').filter(|c| *c != '\u{3a2}').collect();
         for text in [greek.as_str(), "∑∏≫≪⇒⇔∀∃⊤⊥∂∇✓≡∝⊗⊕‖⟨⟩ℝ←↔±⁻⁰¹²³⁴⁵⁶⁷⁸⁹"]
         {

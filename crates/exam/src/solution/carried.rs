@@ -1,6 +1,7 @@
 //! Where the numbers lie that somebody goes on with after a slip.
 //!
-//! A written decimal stands for any number within half a unit of its last digit, and which of them a calculator kept is not known.
+//! A written decimal stands for any number within half a unit of its last digit, one that was cut off within a whole one; which of them a
+//! calculator kept is not known.
 
 use std::collections::HashMap;
 

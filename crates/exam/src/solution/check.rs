@@ -218,11 +218,17 @@ impl Bases {
         if let Some(says) = other_extents(entry, &exactly) {
             return Ok(((Found::Slip, Some(Slip::Extents), vec![says]), None));
         }
+        // Some come from rounded numbers, and no other is wrong.
+        if own.as_ref().is_ok_and(|own| accused(own).is_empty()) {
+            let says = std::iter::once("numbers were rounded before going on".to_owned());
+            let says = says.chain(from_rounded(entry, &exactly, &unlike)).chain(laws).collect();
+            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
+        }
         // The fewest wrong entries say most.
         let mut best = (accused(&exactly), &exactly, &self.unrounded);
         for (rows, chain) in own.as_ref().ok().map(|own| (own, &self.own)).into_iter().chain([(&right, &self.truth)]) {
             let at = accused(rows);
-            if at.len() < best.0.len() {
+            if !at.is_empty() && at.len() < best.0.len() {
                 best = (at, rows, chain);
             }
         }

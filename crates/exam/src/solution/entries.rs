@@ -108,8 +108,13 @@ pub(super) fn slips(
     if let Some(says) = exchanged(step, entry, right, chain) {
         return (Slip::EntriesExchanged, vec![says]);
     }
-    let causes: Vec<Vec<(Slip, String)>> =
-        wrong.iter().map(|(i, j)| causes(step, chain, &right[*i][*j], (*i, *j), &|other| is(*i, *j, other))).collect();
+    let cause = |(i, j): &(usize, usize)| {
+        if is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals) {
+            return vec![(Slip::NotNearest, "not rounded to the nearest".to_owned())];
+        }
+        causes(step, chain, &right[*i][*j], (*i, *j), &|other| is(*i, *j, other))
+    };
+    let causes: Vec<Vec<(Slip, String)>> = wrong.iter().map(cause).collect();
     // Beside an entry that has no cause of its own, those of others are guesses.
     let perhaps = if causes.iter().any(Vec::is_empty) { "perhaps " } else { "" };
     let mut kinds = Vec::new();

@@ -59,6 +59,8 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
     for (answer, points, says) in [
         ("1a: 0.16666666666666666", 4.0, ""),
         ("1a: 1.6666666666666666e-1", 4.0, ""),
+        (r"1a: 6.00 x 10^-0000000000001", 0.0, "another value"),
+        ("1a: 0.1666666666667", 3.0, "right to 13 decimals"),
         ("1a: 0.1666666", 3.0, "right to 6 decimals, but the exact value is asked"),
         ("1a: 0.166", 3.0, "right to 2 decimals, but the exact value is asked"),
         ("1a: 0.17", 3.0, "right to 2 decimals, but the exact value is asked"),
@@ -82,6 +84,7 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
         ),
         ("1e: [0.00, 0.99, -0.71, 0.30]", 1.13, "wrong sign in (1, 3)"),
         ("1e: [0, 0, 0, 0]", 0.0, "0 of 4"),
+        ("1e: [0.0000, 0.99, 0.71, 0.30]", 1.13, "3 of 4 entries are right"),
         ("1f: \"[-3.070, -1.463].\"", 4.0, ""),
     ] {
         let all = graded(&grader, &format!("  {answer}\n"));
