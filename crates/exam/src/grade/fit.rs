@@ -127,11 +127,9 @@ fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a
     }
 }
 
-/// Whether an answer is right as far as it goes, however little that is.
-pub(super) fn is_about(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> bool {
-    rows.len() == given.len()
-        && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
-        && fits(given, rows, places).iter().all(|fit| *fit != Fit::Off)
+/// Whether two matrices have as many rows, each of which is as long.
+pub(super) fn have_same_extents<X, Y>(x: &[Vec<X>], y: &[Vec<Y>]) -> bool {
+    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.len() == y.len())
 }
 
 /// Whether at least half of the entries are right.

@@ -4,7 +4,7 @@ use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::design::assigned;
-use super::fit::{Fit, fit, fits};
+use super::fit::{Fit, fit, fits, have_same_extents};
 use super::own::Carried;
 use super::part::{Marked, Unread};
 use crate::answer::{Numbers, unsigned_zero};
@@ -211,7 +211,7 @@ fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
 
 /// Whether an answer is what a mistake gives. Decimals of a mistake are rounded already.
 fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
-    let same = mistake.rows.len() == given.len() && mistake.rows.iter().zip(given).all(|(x, y)| x.len() == y.len());
+    let same = have_same_extents(&mistake.rows, given);
     let printed = mistake.rows.iter().flatten().zip(mistake.exact.iter().flatten());
     same && printed.zip(given.iter().flatten()).all(|((printed, exact), x)| match mistake.places {
         Some(places) => {
@@ -225,7 +225,7 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
 
 /// Whether an answer may be what a mistake gives as far as its own decimals tell.
 fn may_be(mistake: &Numbers, given: &[Vec<Stated>], places: Option<usize>) -> bool {
-    let same = mistake.exact.len() == given.len() && mistake.exact.iter().zip(given).all(|(x, y)| x.len() == y.len());
+    let same = have_same_extents(&mistake.exact, given);
     let is_near = |x: &Stated, exact: &Real| match x.form {
         Form::Decimal(stated) => x.is_near(exact, places.map_or(stated, |places| stated.min(places))),
         Form::Expression => x.is(exact),
@@ -486,10 +486,6 @@ impl Right<'_> {
 fn with_a_point(text: &str) -> Option<Stated> {
     let is_grouped = text.matches(',').count() == 1 && !text.contains('.') && ungrouped(text).is_some();
     if is_grouped { Stated::read(&text.replace(',', ".")).ok() } else { None }
-}
-
-fn have_same_extents(rows: &[Vec<Real>], given: &[Vec<Stated>]) -> bool {
-    rows.len() == given.len() && rows.iter().zip(given).all(|(x, y)| x.len() == y.len())
 }
 
 /// The option whose numbers were typed.

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
-use super::fit::{Fit, fit, fits, is_about, is_half_right};
+use super::fit::{Fit, fit, fits, have_same_extents, is_half_right};
 use crate::given::Stated;
 
 /// A step of the solution as a student gave it.
@@ -66,8 +66,8 @@ impl Own {
         (is_known, follows): (bool, bool),
     ) {
         let Wanted { name, rows, places, is_number } = *wanted;
-        let kind = if is_about(given, rows, places) {
-            let fits = fits(given, rows, places);
+        let fits = if have_same_extents(rows, given) { fits(given, rows, places) } else { vec![Fit::Off] };
+        let kind = if fits.iter().all(|fit| *fit != Fit::Off) {
             if fits.iter().all(|fit| *fit == Fit::Exact) || !fits.iter().all(|fit| fit.is_about()) {
                 return;
             }
@@ -135,7 +135,7 @@ impl Own {
 
 /// Numbers as a step, if they have the extents of the right ones.
 fn value(own: &[Vec<Real>], right: &[Vec<Real>], is_number: bool) -> Option<Value> {
-    let same = own.len() == right.len() && own.iter().zip(right).all(|(x, y)| x.len() == y.len());
+    let same = have_same_extents(own, right);
     let cols = right.first().map(Vec::len)?;
     let data: Vec<Real> = own.iter().flatten().cloned().collect();
     if is_number {

@@ -6,19 +6,19 @@ use crate::question::Ordering;
 
 /// The number of an option, from 0: `B`, `(b)` or `2`.
 pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
-    match layout(given).ok()? {
-        Layout::One(text) => option(&text, n),
-        Layout::Flat(cells) if cells.len() == 1 => option(&cells[0], n),
-        _ => None,
-    }
+    option(&single(given)?, n)
 }
 
 /// The same by its letter alone: `B`, `(b)`, `option B`.
 pub(super) fn lettered(given: &Node, n: usize) -> Option<usize> {
-    let has_digit = |text: &str| text.chars().any(|c| c.is_ascii_digit());
+    single(given).filter(|text| !text.chars().any(|c| c.is_ascii_digit())).and_then(|text| option(&text, n))
+}
+
+/// The text of an answer that is one thing.
+fn single(given: &Node) -> Option<String> {
     match layout(given).ok()? {
-        Layout::One(text) if !has_digit(&text) => option(&text, n),
-        Layout::Flat(cells) if cells.len() == 1 && !has_digit(&cells[0]) => option(&cells[0], n),
+        Layout::One(text) => Some(text),
+        Layout::Flat(mut cells) if cells.len() == 1 => cells.pop(),
         _ => None,
     }
 }

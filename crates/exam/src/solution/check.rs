@@ -198,10 +198,13 @@ impl Bases {
         if fits && !is_seen && accused(&exactly).is_empty() {
             return Ok(((Found::Follows, None, vec!["follows from the steps before it".to_owned()]), None));
         }
+        let early = |what: String, laws: Vec<String>| {
+            let says = std::iter::once(format!("numbers were rounded before going on{what}"));
+            let says = says.chain(from_rounded(entry, &exactly, &unlike)).chain(laws).collect();
+            (Found::Slip, Some(Slip::EarlyRounding), says)
+        };
         if is_rounded {
-            let says = std::iter::once("numbers were rounded before going on".to_owned());
-            let says = says.chain(from_rounded(entry, &exactly, &unlike)).collect();
-            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
+            return Ok((early(String::new(), Vec::new()), Some(exactly)));
         }
         if let Some((slip, says, value)) = self.named(step, entry, &exactly) {
             let says = std::iter::once(says).chain(broken_laws(step, entry, &self.own)).collect();
@@ -210,9 +213,7 @@ impl Bases {
         // One rounding that explains every entry comes before a cause for each.
         if let Some((what, places)) = self.rounded_unseen(step, entry) {
             let decimals = counted(places, "decimal");
-            let says = std::iter::once(format!("numbers were rounded before going on: {what} to {decimals}"));
-            let says = says.chain(from_rounded(entry, &exactly, &unlike)).collect();
-            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
+            return Ok((early(format!(": {what} to {decimals}"), Vec::new()), Some(exactly)));
         }
         let laws = broken_laws(step, entry, &self.own);
         if let Some(says) = other_extents(entry, &exactly) {
@@ -220,9 +221,7 @@ impl Bases {
         }
         // Some come from rounded numbers, and no other is wrong.
         if own.as_ref().is_ok_and(|own| accused(own).is_empty()) {
-            let says = std::iter::once("numbers were rounded before going on".to_owned());
-            let says = says.chain(from_rounded(entry, &exactly, &unlike)).chain(laws).collect();
-            return Ok(((Found::Slip, Some(Slip::EarlyRounding), says), Some(exactly)));
+            return Ok((early(String::new(), laws), Some(exactly)));
         }
         // The fewest wrong entries say most.
         let mut best = (accused(&exactly), &exactly, &self.unrounded);
