@@ -50,7 +50,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("typst-pdf", &["qkvet-exam"]),
 ];
 
-const MAX_LINES: usize = 600;
+const MAX_LINES: usize = 1000;
 
 /// File and folder names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 8] = ["utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"];
